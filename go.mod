@@ -1,0 +1,3 @@
+module github.com/seed43908478/penstock
+
+go 1.26

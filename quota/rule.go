@@ -1,0 +1,52 @@
+package quota
+
+import (
+	"time"
+
+	"github.com/seed43908478/penstock/limit"
+)
+
+// A Rule is one limit of a plan as a tenant has it, compiled: overrides are in.
+// Rules are shared and never change.
+type Rule struct {
+	Name string
+	// ID is the limit's identity within an item, name and algorithm: "per-user.tb".
+	ID           string
+	Limit        *limit.Limit
+	OnStoreError OnStoreError
+	// Order is the position in the plan, from 0.
+	Order int
+}
+
+// An Item is the rules of a request that share one key: they are one item of the
+// store and are decided by one write.
+type Item struct {
+	// Key names the item: tenant, what it is by, and a digest of whose it is.
+	Key   string
+	Rules []*Rule
+	// Parts is of how many parts the key is made: 0 is the tenant's own, the widest.
+	Parts int
+	// Memory is how long the longest-remembering limit that can live in this item
+	// needs it, whether or not it matched this request.
+	Memory time.Duration
+}
+
+// A Request is what rules are matched against.
+type Request struct {
+	Tenant     string
+	Resource   string
+	Subject    string
+	Attributes map[string]string
+}
+
+// OnStoreError says what a limit does while the store cannot be asked.
+type OnStoreError string
+
+const (
+	// Local decides by a bucket in this instance, holding the instance's share of the limit.
+	Local OnStoreError = "local"
+	// Allow lets every call pass.
+	Allow OnStoreError = "allow"
+	// Deny refuses every call.
+	Deny OnStoreError = "deny"
+)
