@@ -1,0 +1,30 @@
+package apikey
+
+import "time"
+
+// A Scope is what a key may do.
+type Scope string
+
+const (
+	// CheckAny may check for every tenant: a service's key.
+	CheckAny Scope = "check:any"
+	// CheckOwn may check for the key's tenant only.
+	CheckOwn Scope = "check:own"
+	// Admin may read and change plans, tenants and keys.
+	Admin Scope = "admin"
+)
+
+// A Record is what is stored of a key: never the key itself.
+type Record struct {
+	ID string `json:"id"`
+	// Hash is the SHA-256 of the secret part.
+	Hash   []byte  `json:"hash"`
+	Scopes []Scope `json:"scopes"`
+	// Tenant is whose key it is; empty for a service's or an administrator's.
+	Tenant    string    `json:"tenant,omitempty"`
+	CreatedAt time.Time `json:"created_at"`
+	// ExpiresAt is when the key ceases to work; zero is never.
+	ExpiresAt time.Time `json:"expires_at,omitzero"`
+	// RevokedAt is when the key was withdrawn; zero is not.
+	RevokedAt time.Time `json:"revoked_at,omitzero"`
+}
