@@ -65,17 +65,7 @@ func (g gcra) propose(seen State, now time.Time, cost int64) Proposal {
 	}
 	latest := at + g.depth - n
 	if t != g.interval {
-		counted := g.counted(last, t, at)
-		if counted > latest {
-			return Proposal{Refusal: &Refusal{RetryAfter: time.Duration(counted - latest)}}
-		}
-		return Proposal{Branch: convert, Write: Write{
-			Guards: []Guard{
-				{Kind: RegisterIn, Register: tat, Min: last, Max: last},
-				{Kind: RegisterIn, Register: interval, Min: t, Max: t},
-			},
-			Changes: []Change{{Kind: Set, Register: tat, Value: counted + n}, {Kind: Set, Register: interval, Value: g.interval}},
-		}}
+		return g.convert(last, t, at, latest, n)
 	}
 	if last > latest {
 		return Proposal{Refusal: &Refusal{RetryAfter: time.Duration(last - latest)}}
@@ -87,6 +77,27 @@ func (g gcra) propose(seen State, now time.Time, cost int64) Proposal {
 		},
 		Changes: []Change{{Kind: Add, Register: tat, Value: n}},
 	}}
+}
+
+// convert proposes to count in this limit's interval from now on. That is written
+// down even when the call is refused: else the bucket would go on filling at the old rate.
+func (g gcra) convert(last, t, at, latest, n int64) Proposal {
+	p := Proposal{Branch: convert, Sure: true}
+	counted := g.counted(last, t, at)
+	charged := counted + n
+	if counted > latest {
+		p.Refusal = &Refusal{RetryAfter: time.Duration(counted - latest)}
+		charged = counted
+	}
+	p.Guards = []Guard{
+		{Kind: RegisterIn, Register: tat, Min: last, Max: last},
+		{Kind: RegisterIn, Register: interval, Min: t, Max: t},
+	}
+	p.Changes = []Change{
+		{Kind: Set, Register: tat, Value: charged},
+		{Kind: Set, Register: interval, Value: g.interval},
+	}
+	return p
 }
 
 // counted returns the tat as of this limit's interval: permits in use stay in use.

@@ -131,14 +131,16 @@ type Write struct {
 	Changes []Change
 }
 
-// A Proposal is the answer to a call that saw a state: a write to apply, or a refusal.
+// A Proposal is the answer to a call that saw a state: a write to apply, or a
+// refusal, rarely both.
 type Proposal struct {
 	Write
 	Branch Branch
 	// Sure says that no admission by anyone since can make another branch right
 	// (a refusal still can).
 	Sure bool
-	// Refusal is nil when there is a write.
+	// Refusal is nil when the write admits the call. A write beside a refusal charges
+	// nothing: it puts the state into this policy's terms, and the refusal counts on it.
 	Refusal *Refusal
 }
 

@@ -1,0 +1,265 @@
+package limit
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// anyPolicy draws a policy of any algorithm.
+func anyPolicy(t *rapid.T) Policy {
+	p := Policy{
+		Algorithm: rapid.SampledFrom(Algorithms()).Draw(t, "algorithm"),
+		Quota:     rapid.Int64Range(1, 20).Draw(t, "quota"),
+		Period:    time.Duration(rapid.Int64Range(400, 5000).Draw(t, "period")) * time.Millisecond,
+	}
+	if p.Algorithm != "sliding_window_log" {
+		p.Burst = rapid.Int64Range(0, 30).Draw(t, "burst")
+	}
+	return p
+}
+
+func anyPause(t *rapid.T, p Policy) time.Duration {
+	return time.Duration(rapid.Int64Range(0, int64(p.Period)).Draw(t, "pause")) / time.Duration(rapid.SampledFrom([]int{1, 4, 50, 1000}).Draw(t, "haste"))
+}
+
+// A caller has a clock of its own and remembers the last state it saw.
+type caller struct {
+	skew time.Duration
+	seen State
+}
+
+// call decides as the engine does: propose, and if the guards fail propose again
+// from what is there, with one now.
+func (c *caller) call(t *rapid.T, l *Limit, stored State, now time.Time, cost int64) (State, bool) {
+	for range 3 {
+		p := l.Propose(c.seen, now, cost)
+		if len(p.Changes) == 0 {
+			return stored, false
+		}
+		if stored.Holds(p.Guards) {
+			c.seen = stored.After(p.Changes)
+			return c.seen, p.Refusal == nil
+		}
+		c.seen = stored
+	}
+	t.Fatalf("three writes did not decide: seen %+v", c.seen)
+	return stored, false
+}
+
+// history plays calls of several callers with clocks up to 150 ms apart against
+// one stored state and returns when, in true time, permits were admitted.
+func history(t *rapid.T, l *Limit) []time.Time {
+	const skew = 75
+	callers := make([]caller, rapid.IntRange(1, 4).Draw(t, "callers"))
+	for i := range callers {
+		callers[i].skew = ms(rapid.IntRange(-skew, skew).Draw(t, "skew"))
+	}
+	var stored State
+	var admitted []time.Time
+	now := noon
+	for range rapid.IntRange(1, 120).Draw(t, "calls") {
+		now = now.Add(anyPause(t, l.Policy()))
+		c := &callers[rapid.IntRange(0, len(callers)-1).Draw(t, "caller")]
+		cost := rapid.Int64Range(1, min(5, l.Capacity())).Draw(t, "cost")
+		var ok bool
+		if stored, ok = c.call(t, l, stored, now.Add(c.skew), cost); ok {
+			admitted = append(admitted, slices.Repeat([]time.Time{now}, int(cost))...)
+		}
+	}
+	return admitted
+}
+
+// worst returns the most admissions in any window of that length.
+func worst(admitted []time.Time, window time.Duration) (most int64) {
+	for i, from := range admitted {
+		n := int64(0)
+		for _, a := range admitted[i:] {
+			if a.Sub(from) < window {
+				n++
+			}
+		}
+		most = max(most, n)
+	}
+	return most
+}
+
+func TestNeverMoreThanTheBoundInAnyWindow(t *testing.T) {
+	const clocks = 150 * time.Millisecond
+	rapid.Check(t, func(t *rapid.T) {
+		l := mustNew(t, anyPolicy(t))
+		p := l.Policy()
+		admitted := history(t, l)
+		if p.Algorithm == "sliding_window_log" {
+			if n := worst(admitted, p.Period-clocks); n > p.Quota {
+				t.Fatalf("%d admitted within %s, quota %d", n, p.Period-clocks, p.Quota)
+			}
+			return
+		}
+		t1 := (p.Period + time.Duration(p.Quota) - 1) / time.Duration(p.Quota)
+		for _, window := range []time.Duration{1, p.Period / 3, p.Period, 5 * p.Period} {
+			bound := l.Capacity() + int64((window+clocks)/t1)
+			if n := worst(admitted, window); n > bound {
+				t.Fatalf("%d admitted within %s, at most %d can be (%s)", n, window, bound, p)
+			}
+		}
+	})
+}
+
+// anyState draws a state that calls can lead to.
+func anyState(t *rapid.T, l *Limit) (State, time.Time) {
+	var c caller
+	var stored State
+	now := noon
+	for range rapid.IntRange(0, 40).Draw(t, "calls before") {
+		now = now.Add(anyPause(t, l.Policy()))
+		stored, _ = c.call(t, l, stored, now, rapid.Int64Range(1, l.Capacity()).Draw(t, "cost before"))
+	}
+	return stored, now.Add(anyPause(t, l.Policy()))
+}
+
+func TestProposalAppliesToTheStateItWasMadeFrom(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s, now := anyState(t, mustNew(t, anyPolicy(t)))
+		changed := mustNew(t, anyPolicy(t)) // the policy may have changed since
+		now = now.Add(-anyPause(t, changed.Policy()))
+		p := changed.Propose(s, now, rapid.Int64Range(1, changed.Capacity()).Draw(t, "cost"))
+		if len(p.Changes) > 0 && !s.Holds(p.Guards) {
+			t.Fatalf("%+v does not apply to %+v", p, s)
+		}
+		if p.Refusal == nil && len(p.Changes) == 0 {
+			t.Fatal("neither a write nor a refusal")
+		}
+	})
+}
+
+func TestRetryAfterIsExact(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		l := mustNew(t, anyPolicy(t))
+		s, now := anyState(t, l)
+		cost := rapid.Int64Range(1, l.Capacity()).Draw(t, "cost")
+		refusal := l.Propose(s, now, cost).Refusal
+		if refusal == nil {
+			return
+		}
+		at := now.Add(refusal.RetryAfter)
+		if l.Propose(s, at.Add(-1), cost).Refusal == nil {
+			t.Fatalf("admitted a tick before %s", refusal.RetryAfter)
+		}
+		if again := l.Propose(s, at, cost).Refusal; again != nil {
+			t.Fatalf("still refused at %s, for %s more", refusal.RetryAfter, again.RetryAfter)
+		}
+	})
+}
+
+func TestStandingAgreesWithWhatIsAdmitted(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		l := mustNew(t, anyPolicy(t))
+		s, now := anyState(t, l)
+		st := l.Standing(s, now, 0)
+		if st.Remaining > 0 && l.Propose(s, now, min(st.Remaining, l.Capacity())).Refusal != nil {
+			t.Fatalf("%d remain and are refused", st.Remaining)
+		}
+		if st.Remaining < l.Capacity() && l.Propose(s, now, st.Remaining+1).Refusal == nil {
+			t.Fatalf("%d remain and one more is admitted", st.Remaining)
+		}
+		one := l.Propose(s, now, 1).Refusal
+		if (one == nil) != (st.RetryAfter == 0) || one != nil && one.RetryAfter != st.RetryAfter {
+			t.Fatalf("retry after %s, but one permit says %+v", st.RetryAfter, one)
+		}
+		if full := l.Standing(s, now.Add(st.ResetAfter), 0); full.ResetAfter != 0 || full.Remaining < l.Capacity() {
+			t.Fatalf("after its reset in %s there is %+v", st.ResetAfter, full)
+		}
+	})
+}
+
+func TestRememberedRefusalIsNeverContradicted(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		l := mustNew(t, anyPolicy(t))
+		s, now := anyState(t, l)
+		cost := rapid.Int64Range(1, l.Capacity()).Draw(t, "cost")
+		if l.Propose(s, now, cost).Refusal == nil {
+			return
+		}
+		others := caller{seen: s}
+		stored := s
+		for range rapid.IntRange(1, 20).Draw(t, "admissions since") {
+			skewed := now.Add(ms(rapid.IntRange(-150, 150).Draw(t, "skew")))
+			stored, _ = others.call(t, l, stored, skewed, rapid.Int64Range(1, l.Capacity()).Draw(t, "cost since"))
+			if l.Propose(stored, now, cost).Refusal == nil {
+				t.Fatalf("refused from %+v, admitted from %+v", s, stored)
+			}
+		}
+	})
+}
+
+func TestAssumedBranchIsTheOneProposed(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		l := mustNew(t, anyPolicy(t))
+		now := noon.Add(anyPause(t, l.Policy()))
+		cost := rapid.Int64Range(1, l.Capacity()).Draw(t, "cost")
+		for _, b := range []Branch{0, 1} {
+			if p := l.Propose(l.Assume(b, now), now, cost); p.Refusal != nil || p.Branch != b {
+				t.Fatalf("assumed branch %d, proposed %+v", b, p)
+			}
+		}
+	})
+}
+
+func TestWhatIsSureIsTakenByNoOtherBranch(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		l := mustNew(t, anyPolicy(t))
+		s, now := anyState(t, l)
+		cost := rapid.Int64Range(1, l.Capacity()).Draw(t, "cost")
+		p := l.Propose(s, now, cost)
+		if p.Refusal != nil || !p.Sure {
+			return
+		}
+		others := caller{seen: s}
+		for range rapid.IntRange(1, 10).Draw(t, "admissions since") {
+			s, _ = others.call(t, l, s, now.Add(ms(rapid.IntRange(-150, 0).Draw(t, "before"))), 1)
+			if later := l.Propose(s, now, cost); later.Refusal == nil && later.Branch != p.Branch {
+				t.Fatalf("sure of branch %d, then it was %d", p.Branch, later.Branch)
+			}
+		}
+	})
+}
+
+func TestGivingBackLetsNobodyInThatTheChargeHadNotKeptOut(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		l := mustNew(t, anyPolicy(t))
+		before, now := anyState(t, l)
+		cost := rapid.Int64Range(1, l.Capacity()).Draw(t, "cost")
+		p := l.Propose(before, now, cost)
+		if p.Refusal != nil {
+			return
+		}
+		// without is the world in which the charge never was, with the one where it is given back.
+		with := before.After(p.Changes)
+		charge := Charge{At: now, Cost: cost, Left: with}
+		a, b := caller{seen: with}, caller{seen: before}
+		without := before
+		for range rapid.IntRange(0, 10).Draw(t, "calls between") {
+			now = now.Add(anyPause(t, l.Policy()))
+			var ok bool
+			n := rapid.Int64Range(1, l.Capacity()).Draw(t, "cost between")
+			if with, ok = a.call(t, l, with, now, n); ok {
+				if without, ok = b.call(t, l, without, now, n); !ok {
+					t.Fatal("a charge let somebody in")
+				}
+			}
+		}
+		if w, ok := l.GiveBack(charge, with, now); ok {
+			if !with.Holds(w.Guards) {
+				t.Fatalf("%+v does not apply to %+v", w, with)
+			}
+			with = with.After(w.Changes)
+		}
+		got, want := l.Standing(with, now, 0), l.Standing(without, now, 0)
+		if got.Remaining > want.Remaining {
+			t.Fatalf("%d remain, had there been no charge %d", got.Remaining, want.Remaining)
+		}
+	})
+}
