@@ -1,0 +1,80 @@
+package storetest
+
+import (
+	"math"
+	"testing"
+
+	"github.com/seed43908478/penstock/store"
+)
+
+var logs = []test{
+	{"a log grows from nothing", func(t *testing.T, s store.Store) {
+		alice := newItem(t, s, "alice")
+		alice.applies(part(exact, push(1, 10))).is(log(10))
+		alice.applies(part(exact, push(1, 20))).is(log(10, 20))
+		alice.applies(part(exact, push(2, 30))).is(log(10, 20, 30, 30))
+		alice.has(exact, log(10, 20, 30, 30))
+	}},
+	{"a new time takes the place of the oldest", func(t *testing.T, s store.Store) {
+		alice := newItem(t, s, "alice")
+		alice.applies(part(exact, push(1, 10), push(1, 20), push(1, 30)))
+		alice.applies(part(exact, ifSize(1, 3), ifElements(0, 1, math.MinInt64, 10), remove(0, 1), push(1, 40))).is(log(20, 30, 40))
+		alice.fails(part(exact, ifSize(1, 3), ifElements(0, 1, math.MinInt64, 10), remove(0, 1), push(1, 40))).is(log(20, 30, 40))
+	}},
+	{"several at once, in order", func(t *testing.T, s store.Store) {
+		alice := newItem(t, s, "alice")
+		alice.applies(part(exact, push(1, 1), push(2, 2), push(1, 3))).is(log(1, 2, 2, 3))
+		alice.applies(part(exact, ifElements(0, 3, 1, 2), remove(0, 3), push(2, 4), push(1, 5))).is(log(3, 4, 4, 5))
+		alice.has(exact, log(3, 4, 4, 5))
+	}},
+	{"more taken out than put in", func(t *testing.T, s store.Store) {
+		alice := newItem(t, s, "alice")
+		alice.applies(part(exact, push(5, 1), push(1, 2)))
+		alice.applies(part(exact, ifSize(6, 6), ifElements(0, 5, 1, 1), remove(0, 5), push(1, 3))).is(log(2, 3))
+	}},
+	{"all of it replaced", func(t *testing.T, s store.Store) {
+		alice := newItem(t, s, "alice")
+		alice.applies(part(exact, push(3, 1)))
+		alice.applies(part(exact, ifElements(0, 3, 1, 1), remove(0, 3), push(3, 2))).is(log(2, 2, 2))
+	}},
+	{"giving back takes out of the middle", func(t *testing.T, s store.Store) {
+		alice := newItem(t, s, "alice")
+		alice.applies(part(exact, push(1, 1), push(2, 2), push(1, 3)))
+		alice.fails(part(exact, ifElements(2, 2, 2, 2), remove(2, 2))).is(log(1, 2, 2, 3))
+		alice.applies(part(exact, ifElements(1, 2, 2, 2), remove(1, 2))).is(log(1, 3))
+		alice.applies(part(exact, remove(1, 1), push(1, 4))).is(log(1, 4))
+	}},
+	{"an emptied log is there", func(t *testing.T, s store.Store) {
+		alice := newItem(t, s, "alice")
+		alice.applies(part(exact, push(1, 1)))
+		alice.applies(part(exact, remove(0, 1))).is(log())
+		alice.has(exact, log())
+		alice.applies(part(exact, ifSize(0, 0)))
+		alice.fails(part(exact, ifSizeOrAbsent(1, 9)))
+		alice.applies(part(exact, push(1, 2))).is(log(2))
+	}},
+	{"a log beside registers and another log", func(t *testing.T, s store.Store) {
+		alice := newItem(t, s, "alice")
+		alice.applies(part(exact, push(2, 1)), part("other.swl", push(1, 9)), part(bucket, set("tat", 1)))
+		alice.applies(
+			part(exact, ifElements(0, 1, 1, 1), remove(0, 1), push(1, 2)),
+			part("other.swl", ifElements(0, 1, 9, 9), remove(0, 1), push(2, 8)),
+			part(bucket, ifIn("tat", 1, 1), add("tat", 1)),
+		).is(log(1, 2), log(8, 8), registers("tat", 2))
+	}},
+	{"a hundred of a thousand are replaced", func(t *testing.T, s store.Store) {
+		alice := newItem(t, s, "alice")
+		want := make([]int64, 0, 1000)
+		for n := range int64(10) {
+			alice.applies(part(exact, ifSizeOrAbsent(0, 900), push(100, n)))
+		}
+		for n := range int64(10) {
+			for range 100 {
+				want = append(want, n+1)
+			}
+		}
+		alice.applies(part(exact, ifSize(100, 1000), ifElements(0, 100, math.MinInt64, 0), remove(0, 100), push(100, 10))).is(log(want...))
+		alice.fails(part(exact, ifSize(100, 1000), ifElements(0, 100, math.MinInt64, 0), remove(0, 100), push(100, 10))).is(log(want...))
+		alice.has(exact, log(want...))
+	}},
+}
