@@ -188,6 +188,29 @@ func TestSlidingWindowLogFollowsItsQuota(t *testing.T) {
 	three.admitted(at(ms(1300)), 1, 0, ms(1000))
 }
 
+func TestSlidingWindowLogGuardsEveryElementItReplaces(t *testing.T) {
+	l := mustNew(t, Policy{Algorithm: "sliding_window_log", Quota: 3, Period: time.Second})
+	p := l.Propose(l.Assume(replace, at(0)), at(0), 2)
+	began, _ := logTime(at(0))
+	old, young := began-1000, began-999
+	for _, c := range []struct {
+		log  []int64
+		want bool
+	}{
+		{[]int64{old, old, young}, true},
+		{[]int64{old, old}, true},
+		{[]int64{old, young, young}, false},
+		{[]int64{young, old, old}, false},
+		{[]int64{old}, false},
+		{[]int64{old, old, old, old}, false}, // the quota was lowered: more must go
+		{nil, false},
+	} {
+		if got := (State{Log: c.log}).Holds(p.Guards); got != c.want {
+			t.Errorf("replacing two of %v: %v, want %v", c.log, got, c.want)
+		}
+	}
+}
+
 func TestGivingBackUndoesACharge(t *testing.T) {
 	for _, p := range []Policy{
 		{Algorithm: "token_bucket", Quota: 5, Period: time.Second},
