@@ -1,6 +1,9 @@
 package apikey
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // A Scope is what a key may do.
 type Scope string
@@ -27,4 +30,18 @@ type Record struct {
 	ExpiresAt time.Time `json:"expires_at,omitzero"`
 	// RevokedAt is when the key was withdrawn; zero is not.
 	RevokedAt time.Time `json:"revoked_at,omitzero"`
+}
+
+// Has tells whether the key has a scope.
+func (r Record) Has(s Scope) bool { return slices.Contains(r.Scopes, s) }
+
+// usable returns [ErrRevoked] or [ErrExpired] when the key has ceased to work at now.
+func (r Record) usable(now time.Time) error {
+	switch {
+	case !r.RevokedAt.IsZero() && !now.Before(r.RevokedAt):
+		return ErrRevoked
+	case !r.ExpiresAt.IsZero() && !now.Before(r.ExpiresAt):
+		return ErrExpired
+	}
+	return nil
 }
