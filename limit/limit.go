@@ -76,6 +76,7 @@ type Limit struct {
 	code      string
 	memory    time.Duration
 	capacity  int64
+	full      int64
 	algorithm algorithm
 }
 
@@ -100,7 +101,12 @@ func New(p Policy) (*Limit, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Limit{policy: p, code: r.code, memory: memory, capacity: capacity, algorithm: a}, nil
+	return r.limit(p, a, memory, capacity), nil
+}
+
+func (r registration) limit(p Policy, a algorithm, memory time.Duration, capacity int64) *Limit {
+	full := a.standing(State{}, time.Time{}, 0).Remaining
+	return &Limit{policy: p, code: r.code, memory: memory, capacity: capacity, full: full, algorithm: a}
 }
 
 const (
@@ -118,8 +124,11 @@ func (l *Limit) Code() string { return l.code }
 // Memory is how long a stored state can matter after its last change. Later it is as good as absent.
 func (l *Limit) Memory() time.Duration { return l.memory }
 
-// Capacity is the most permits one call can ever get, and a key at once.
+// Capacity is the most permits one call can ever get.
 func (l *Limit) Capacity() int64 { return l.capacity }
+
+// Full is how many permits remain where none was used.
+func (l *Limit) Full() int64 { return l.full }
 
 // A Branch names one of the forms an algorithm's write can have. Which form is
 // right depends on the stored state, so with a state too old to tell, it is predicted.

@@ -260,3 +260,23 @@ func TestPolicyThatCannotBe(t *testing.T) {
 		}
 	}
 }
+
+func TestSharesTogetherHoldNoMoreThanTheWhole(t *testing.T) {
+	for _, c := range []struct {
+		whole Policy
+		n     int
+		share Policy
+	}{
+		{Policy{"token_bucket", 100, time.Second, 200}, 10, Policy{"token_bucket", 10, time.Second, 20}},
+		{Policy{"token_bucket", 100, time.Second, 5}, 10, Policy{"token_bucket", 10, time.Second, 1}},
+		{Policy{"token_bucket", 10, time.Second, 0}, 20, Policy{"token_bucket", 1, 2 * time.Second, 0}},
+		{Policy{"leaky_bucket", 3, time.Second, 9}, 10, Policy{"leaky_bucket", 1, 3334 * time.Millisecond, 1}},
+		{Policy{"sliding_window_log", 100, time.Minute, 0}, 8, Policy{"sliding_window_log", 12, time.Minute, 0}},
+		{Policy{"sliding_window_log", 5, time.Minute, 0}, 10, Policy{"sliding_window_log", 1, 2 * time.Minute, 0}},
+	} {
+		share, err := mustNew(t, c.whole).Share(c.n)
+		if err != nil || share.Policy() != c.share {
+			t.Errorf("an instance of %d has %v of %v (%v), want %v", c.n, share.Policy(), c.whole, err, c.share)
+		}
+	}
+}

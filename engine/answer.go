@@ -1,0 +1,93 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/seed43908478/penstock/limit"
+	"github.com/seed43908478/penstock/quota"
+	"github.com/seed43908478/penstock/store"
+)
+
+// An outcome is what became of one item of a call.
+type outcome uint8
+
+const (
+	open      outcome = iota // not decided yet, or not asked as another item refused first
+	admitted                 // charged
+	refused                  // by at least one limit
+	undecided                // too many writes were lost
+	hot                      // the key gets more than the store takes for one key
+	failed                   // the store could not decide
+)
+
+// An answer is what one item says to a call.
+type answer struct {
+	item    *quota.Item
+	key     *key
+	outcome outcome
+	source  Source
+	views   []view // of each rule, in their order
+	writes  int
+	err     *store.Error // why it failed
+	below   *below       // what the next rung said, after failed
+	entered int          // landings of the key when the turn began
+	// contested is whether a charge of this instance on the item may still be given back.
+	contested bool
+	tentative bool // that charge is this answer's
+}
+
+// A view is what is known of one rule: the newest state and what follows from it.
+type view struct {
+	state    limit.State
+	at       time.Time // when the state was stored at the latest; zero: nothing is known
+	backOff  time.Time // not to be asked before
+	proposal limit.Proposal
+	unsure   bool // the first proposal's branch was a prediction
+}
+
+// propose makes a proposal for each rule from the state in its view.
+func (a *answer) propose(now time.Time, cost int64) {
+	for i, r := range a.item.Rules {
+		a.views[i].proposal = r.Limit.Propose(a.views[i].state, now, cost)
+	}
+}
+
+// refuses reports whether a limit refuses.
+func (a *answer) refuses() bool {
+	for i := range a.views {
+		if a.views[i].proposal.Refusal != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// write puts the proposals of all rules into one write. Beside a refusal only
+// what it wants written down is; ok is false when there is nothing to write.
+func (a *answer) write(now time.Time) (w store.Write, ok bool) {
+	refuses := a.refuses()
+	w = store.Write{Key: a.item.Key, Parts: make([]store.Part, len(a.views)), ExpiresAt: now.Add(a.item.Memory + grace)}
+	for i, r := range a.item.Rules {
+		w.Parts[i].Limit = r.ID
+		if p := &a.views[i].proposal; !refuses || p.Refusal != nil {
+			w.Parts[i].Write = p.Write
+			ok = ok || len(p.Changes) > 0
+		}
+	}
+	return w, ok
+}
+
+// passes reports whether the item lets the call pass.
+func (a *answer) passes() bool {
+	return a.outcome == admitted || a.outcome == failed && a.below != nil && a.below.passes
+}
+
+// gaveUp reports whether a failure without any outcome is among the answers.
+func gaveUp(answers []answer) bool {
+	for i := range answers {
+		if answers[i].outcome == failed && !answers[i].err.Unknown {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,84 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/seed43908478/penstock/quota"
+	"github.com/seed43908478/penstock/store"
+)
+
+const (
+	// maxWrites bounds one decision. Two are enough while only admissions happen: a
+	// failed write refuses or moves on a branch. A reset, a settlement or a changed
+	// policy can move state back.
+	maxWrites = 8
+	// grace is how long an item outlives what it is needed for, as clocks differ.
+	grace = 24 * time.Hour
+)
+
+// ask decides one item, and asks the rung below when the store cannot.
+func (e *Engine) ask(ctx context.Context, item *quota.Item, now time.Time, cost int64) answer {
+	a := e.askStore(ctx, item, now, cost)
+	if a.outcome == failed && e.local != nil {
+		a.below = e.local.ask(ctx, &a, now, cost)
+	}
+	return a
+}
+
+// askStore is the decision loop: propose, apply, and if the guards failed propose
+// again from the state that came back. Every proposal and the judgement of every
+// failed write use the same now.
+func (e *Engine) askStore(ctx context.Context, item *quota.Item, now time.Time, cost int64) answer {
+	a := e.enter(ctx, item, now, cost)
+	if a.outcome != open {
+		return a // from memory, without a write
+	}
+	defer func() { a.key.leave(cost, &a) }()
+
+	for {
+		write, any := a.write(now)
+		switch {
+		case !any:
+			a.outcome = refused
+		case a.writes == maxWrites:
+			a.outcome = undecided
+		case e.apply(ctx, &a, write, now):
+			a.outcome = admitted
+			if a.refuses() {
+				a.outcome = refused
+			}
+		case a.err == nil:
+			a.propose(now, cost) // from the state that the failed write told: no read
+			continue
+		default:
+			a.outcome = failed
+			if a.err.Reason == store.HotKey {
+				a.outcome = hot
+			}
+		}
+		return e.conclude(a, now, cost)
+	}
+}
+
+// apply makes a write and takes what came back into the views.
+func (e *Engine) apply(ctx context.Context, a *answer, w store.Write, now time.Time) (applied bool) {
+	a.source = Store
+	a.writes++
+	result, err := e.store.Apply(ctx, w)
+	if err != nil {
+		a.err = store.AsError(err)
+		return false
+	}
+	for i := range a.views {
+		a.views[i].state, a.views[i].at = result.States[i], now
+	}
+	return result.Applied
+}
+
+// conclude remembers what was learned on the way.
+func (e *Engine) conclude(a answer, now time.Time, cost int64) answer {
+	e.learn(&a)
+	a.key.conclude(&a, now, cost, e.random)
+	return a
+}

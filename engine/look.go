@@ -1,0 +1,56 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/seed43908478/penstock/quota"
+	"github.com/seed43908478/penstock/store"
+)
+
+// look tells for each item whether one permit would pass, and charges nothing.
+func (e *Engine) look(ctx context.Context, items []quota.Item, now time.Time) []answer {
+	answers := make([]answer, len(items))
+	for i := range items {
+		a := e.lookAt(ctx, &items[i], now)
+		if a.outcome == failed && e.local != nil {
+			a.below = e.local.ask(ctx, &a, now, 0)
+		}
+		answers[i] = a
+	}
+	return answers
+}
+
+// lookAt reads one item, unless memory knows that it refuses.
+func (e *Engine) lookAt(ctx context.Context, item *quota.Item, now time.Time) answer {
+	const one = 1
+	a := answer{item: item, key: e.memory.key(item.Key), views: make([]view, len(item.Rules))}
+	a.key.mu.Lock()
+	a.key.recall(&a, one)
+	e.judge(&a, now, one)
+	a.key.mu.Unlock()
+	if a.outcome == refused && a.source == Memory {
+		return a
+	}
+	ids := make([]string, len(item.Rules))
+	for i, r := range item.Rules {
+		ids[i] = r.ID
+	}
+	a.source = Store
+	states, err := e.store.Read(ctx, item.Key, ids)
+	if err != nil {
+		a.outcome, a.err = failed, store.AsError(err)
+		if a.err.Reason == store.HotKey {
+			a.outcome = hot
+		}
+		return a
+	}
+	for i := range a.views {
+		a.views[i].state, a.views[i].at = states[i], now
+	}
+	a.propose(now, one)
+	if a.outcome = admitted; a.refuses() {
+		a.outcome = refused
+	}
+	return a
+}

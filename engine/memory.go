@@ -1,0 +1,278 @@
+package engine
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/seed43908478/penstock/limit"
+	"github.com/seed43908478/penstock/quota"
+	"github.com/seed43908478/penstock/store"
+)
+
+const (
+	// A remembered state that refuses is final for the cost it refuses, as admissions
+	// only add to it. But a reset or a raised limit elsewhere is not seen, so it is
+	// trusted for a twentieth of its retry time, within these bounds.
+	minTrust = time.Second
+	maxTrust = 10 * time.Second
+
+	// An instance that is refused this often in a row waits longer than it has to: many
+	// instances that each see a key seldom would else each ask in vain.
+	backOffAfter = 3
+	maxBackOff   = 2 * time.Second
+
+	// hotFor is how long a key that the store throttles is left alone.
+	hotFor = time.Second
+)
+
+// memory remembers the states of the keys used last. Refusals are not remembered:
+// where a cost of 5 is refused, 1 may pass.
+type memory struct {
+	keys *lru.TwoQueueCache[string, *key]
+	mu   sync.Mutex // makes a key once
+}
+
+func newMemory(size int) *memory {
+	if size <= 0 {
+		size = DefaultRemembered
+	}
+	// Two queues: a flood of invented keys does not drive out the ones in use.
+	keys, err := lru.New2Q[string, *key](max(size, 4))
+	if err != nil {
+		panic(err) // only for a size below 1
+	}
+	return &memory{keys: keys}
+}
+
+// key returns what is remembered of a key, made when there is nothing.
+func (m *memory) key(name string) *key {
+	if k, ok := m.keys.Get(name); ok {
+		return k
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if k, ok := m.keys.Get(name); ok {
+		return k
+	}
+	k := &key{}
+	m.keys.Add(name, k)
+	return k
+}
+
+// A key is what is remembered of one item.
+type key struct {
+	mu       sync.Mutex
+	slots    []slot // of its rules
+	hotUntil time.Time
+
+	// Writes under way. Who would pass only if they did not happen waits for them.
+	inFlight int64         // permits
+	landings int           // writes that came back, ever
+	landed   chan struct{} // closed at the next; nil when nobody waits
+	failures int
+	failure  *store.Error
+
+	// tentative counts charges of this instance that may still be given back.
+	tentative int
+}
+
+// A slot is what is remembered of one rule.
+type slot struct {
+	id    string
+	state limit.State
+	at    time.Time
+
+	refusals  int       // by the store, in a row
+	cost      int64     // that was refused
+	retryAt   time.Time // when the last of them said to come back
+	notBefore time.Time // when it will be asked again
+}
+
+func (k *key) slot(id string) *slot {
+	for i := range k.slots {
+		if k.slots[i].id == id {
+			return &k.slots[i]
+		}
+	}
+	return nil
+}
+
+// recall fills the views of an answer with what is remembered.
+func (k *key) recall(a *answer, cost int64) {
+	a.contested = k.tentative > 0
+	for i, r := range a.item.Rules {
+		v := &a.views[i]
+		*v = view{}
+		if s := k.slot(r.ID); s != nil {
+			v.state, v.at = s.state, s.at
+			if cost >= s.cost {
+				v.backOff = s.notBefore
+			}
+		}
+	}
+}
+
+// enter answers from memory, or returns an open answer with proposals when it is
+// the call's turn to write; [key.leave] ends the turn.
+func (e *Engine) enter(ctx context.Context, item *quota.Item, now time.Time, cost int64) answer {
+	a := answer{item: item, key: e.memory.key(item.Key), views: make([]view, len(item.Rules))}
+	k := a.key
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	failures := k.failures
+	for {
+		k.recall(&a, cost)
+		if e.judge(&a, now, cost); a.outcome != open {
+			return a
+		}
+		if !k.wouldRefuse(&a, now, cost) {
+			k.inFlight += cost
+			a.entered = k.landings
+			return a
+		}
+		if err := k.wait(ctx); err != nil {
+			a.outcome, a.err = failed, &store.Error{Reason: store.Unavailable, Err: err}
+			return a
+		}
+		if k.failures != failures {
+			// What we waited for failed. Asking the same again would only fail later.
+			a.outcome, a.err = failed, &store.Error{Reason: k.failure.Reason, Err: k.failure.Err}
+			return a
+		}
+	}
+}
+
+// judge lets memory refuse, and else makes the proposals for the first write.
+func (e *Engine) judge(a *answer, now time.Time, cost int64) {
+	if now.Before(a.key.hotUntil) {
+		a.outcome, a.source = hot, BackOff
+		return
+	}
+	for i, r := range a.item.Rules {
+		v := &a.views[i]
+		v.proposal = r.Limit.Propose(v.state, now, cost)
+		switch refusal := v.proposal.Refusal; {
+		case refusal != nil && (refusal.Never || len(v.proposal.Changes) == 0 && v.trusted(now)):
+			a.outcome, a.source = refused, Memory
+		case now.Before(v.backOff) && a.outcome == open:
+			v.proposal = limit.Proposal{Refusal: &limit.Refusal{RetryAfter: v.backOff.Sub(now)}}
+			a.outcome, a.source = refused, BackOff
+		case refusal != nil && len(v.proposal.Changes) == 0 || !v.proposal.Sure:
+			e.predict(v, r.Limit, now, cost)
+		}
+	}
+}
+
+// trusted reports whether a remembered state that refuses may still do so.
+func (v *view) trusted(now time.Time) bool {
+	age := now.Sub(v.at)
+	trust := (v.proposal.Refusal.RetryAfter + age) / 20
+	return !v.at.IsZero() && age <= min(max(trust, minTrust), maxTrust)
+}
+
+// wouldRefuse reports whether the writes under way, if they are charged, leave too little for the call.
+func (k *key) wouldRefuse(a *answer, now time.Time, cost int64) bool {
+	if k.inFlight == 0 {
+		return false
+	}
+	for i, r := range a.item.Rules {
+		if r.Limit.Propose(a.views[i].state, now, k.inFlight+cost).Refusal != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// wait waits, with k unlocked, until a write under way comes back.
+func (k *key) wait(ctx context.Context) error {
+	if k.landed == nil {
+		k.landed = make(chan struct{})
+	}
+	landed := k.landed
+	k.mu.Unlock()
+	defer k.mu.Lock()
+	select {
+	case <-landed:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// leave ends the turn that enter gave.
+func (k *key) leave(cost int64, a *answer) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.inFlight -= cost
+	k.landings++
+	if a.err != nil {
+		k.failures++
+		k.failure = a.err
+	}
+	if k.landed != nil {
+		close(k.landed)
+		k.landed = nil
+	}
+}
+
+// conclude remembers the states an answer ended with, and who refused.
+func (k *key) conclude(a *answer, now time.Time, cost int64, random func() float64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if a.outcome == hot {
+		k.hotUntil = now.Add(hotFor/2 + time.Duration(random()*float64(hotFor/2)))
+	}
+	if a.err != nil {
+		return
+	}
+	a.contested = k.tentative > 0
+	for i, r := range a.item.Rules {
+		v := &a.views[i]
+		s := k.keep(r, v, now, k.landings > a.entered)
+		switch {
+		case a.outcome == admitted:
+			s.refusals, s.cost, s.retryAt, s.notBefore = 0, 0, time.Time{}, time.Time{}
+		case v.proposal.Refusal != nil:
+			s.refused(v.proposal.Refusal.RetryAfter, now, cost, random)
+		}
+	}
+}
+
+// keep remembers a state. When other writes came back meanwhile, theirs may be the
+// newer one: then the one that leaves less is.
+func (k *key) keep(r *quota.Rule, v *view, now time.Time, overlapped bool) *slot {
+	s := k.slot(r.ID)
+	if s == nil {
+		k.slots = append(k.slots, slot{id: r.ID})
+		s = &k.slots[len(k.slots)-1]
+	} else if overlapped {
+		old, found := r.Limit.Standing(s.state, now, 0), r.Limit.Standing(v.state, now, 0)
+		if old.Remaining < found.Remaining || old.Remaining == found.Remaining && old.ResetAfter > found.ResetAfter {
+			return s
+		}
+	}
+	s.state, s.at = v.state, v.at
+	return s
+}
+
+// refused counts a refusal by the store. Calls that were sent before an earlier
+// refusal could be known do not count: in a row means in spite of waiting.
+func (s *slot) refused(retry time.Duration, now time.Time, cost int64, random func() float64) {
+	if now.Before(s.retryAt) && cost >= s.cost {
+		return
+	}
+	s.refusals++
+	s.cost = cost
+	s.retryAt = now.Add(retry)
+	s.notBefore = time.Time{}
+	if n := s.refusals - backOffAfter; n >= 0 {
+		longest := maxBackOff
+		if n = min(n, 20); retry < maxBackOff>>n {
+			longest = retry << n
+		}
+		s.notBefore = s.retryAt.Add(time.Duration(random() * float64(longest)))
+	}
+}

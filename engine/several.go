@@ -1,0 +1,165 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/seed43908478/penstock/limit"
+	"github.com/seed43908478/penstock/quota"
+)
+
+// nearlyUsed is the share of a limit below which a remembered item is asked first.
+const nearlyUsed = 0.1
+
+// askAll decides several items. They are separate writes: a refusal gives back what
+// the others were charged. The answers are in the order of the items.
+func (e *Engine) askAll(ctx context.Context, items []quota.Item, now time.Time, cost int64) []answer {
+	answers, remaining, refuses := e.recallAll(items, now, cost)
+	if refuses {
+		return answers // memory refuses: nothing is written
+	}
+	if len(items) > 1 && slices.Min(remaining) > nearlyUsed {
+		var all sync.WaitGroup
+		for i := range items {
+			all.Go(func() { answers[i] = e.askTentatively(ctx, &items[i], now, cost) })
+		}
+		all.Wait()
+	} else {
+		for _, i := range order(items, remaining) {
+			if answers[i] = e.askTentatively(ctx, &items[i], now, cost); !answers[i].passes() {
+				break
+			}
+		}
+	}
+	if slices.ContainsFunc(answers, func(a answer) bool { return !a.passes() }) {
+		for i := range answers {
+			e.giveBack(ctx, &answers[i], now, cost)
+		}
+	}
+	for i := range answers {
+		answers[i].final()
+	}
+	return answers
+}
+
+// recallAll asks memory for all items. remaining is, for each, the smallest share
+// left of its limits; -1 when nothing is remembered of it.
+func (e *Engine) recallAll(items []quota.Item, now time.Time, cost int64) (answers []answer, remaining []float64, refuses bool) {
+	answers, remaining = make([]answer, len(items)), make([]float64, len(items))
+	for i := range items {
+		a := &answers[i]
+		*a = answer{item: &items[i], key: e.memory.key(items[i].Key), views: make([]view, len(items[i].Rules))}
+		a.key.mu.Lock()
+		a.key.recall(a, cost)
+		e.judge(a, now, cost)
+		a.key.mu.Unlock()
+		refuses = refuses || a.outcome != open
+		remaining[i] = a.remaining(now)
+	}
+	return answers, remaining, refuses
+}
+
+// remaining is the smallest share left of an item's limits, -1 when not remembered.
+func (a *answer) remaining(now time.Time) float64 {
+	least := 1.0
+	for i, r := range a.item.Rules {
+		v := &a.views[i]
+		if v.at.IsZero() {
+			return -1
+		}
+		left := r.Limit.Standing(v.state, now, 0).Remaining
+		least = min(least, float64(left)/float64(r.Limit.Full()))
+	}
+	return least
+}
+
+// order says in which order to write: what is nearly used up first, then from the
+// widest to the narrowest; keys never seen come last, as they cannot be used up. So
+// a flood of invented subjects ends at the tenant's limit and creates nothing.
+func order(items []quota.Item, remaining []float64) []int {
+	rank := func(i int) int {
+		switch {
+		case remaining[i] < 0:
+			return 2
+		case remaining[i] <= nearlyUsed:
+			return 0
+		}
+		return 1
+	}
+	indices := make([]int, len(items))
+	for i := range indices {
+		indices[i] = i
+	}
+	slices.SortStableFunc(indices, func(i, j int) int {
+		return cmp.Or(cmp.Compare(rank(i), rank(j)), cmp.Compare(items[i].Parts, items[j].Parts))
+	})
+	return indices
+}
+
+// askTentatively asks for a charge that may be given back, and says so to those who
+// are refused because of it meanwhile.
+func (e *Engine) askTentatively(ctx context.Context, item *quota.Item, now time.Time, cost int64) answer {
+	a := e.ask(ctx, item, now, cost)
+	if a.outcome == admitted {
+		a.tentative = true
+		a.key.mu.Lock()
+		a.key.tentative++
+		a.key.mu.Unlock()
+	}
+	return a
+}
+
+// final ends what askTentatively began.
+func (a *answer) final() {
+	if a.tentative {
+		a.key.mu.Lock()
+		a.key.tentative--
+		a.key.mu.Unlock()
+	}
+}
+
+// giveBack undoes the charge of an item as another refused. Best effort: what
+// cannot be given back stays charged, and nobody is let in that should not be.
+func (e *Engine) giveBack(ctx context.Context, a *answer, now time.Time, cost int64) {
+	if a.outcome != admitted {
+		return
+	}
+	charged := make([]limit.State, len(a.views))
+	for i := range a.views {
+		charged[i] = a.views[i].state
+	}
+	const attempts = 3 // a log's elements move while others write
+	for range attempts {
+		some := false
+		for i, r := range a.item.Rules {
+			v := &a.views[i]
+			v.proposal = limit.Proposal{}
+			v.proposal.Write, _ = r.Limit.GiveBack(limit.Charge{At: now, Cost: cost, Left: charged[i]}, v.state, now)
+			some = some || len(v.proposal.Changes) > 0
+		}
+		if !some {
+			break
+		}
+		w, _ := a.write(now)
+		if e.apply(ctx, a, w, now) || a.err != nil {
+			break
+		}
+	}
+	a.outcome = open // not charged after all
+	a.key.gaveBack(a)
+}
+
+// gaveBack remembers the states after a charge was given back, which are behind
+// those before.
+func (k *key) gaveBack(a *answer) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for i, r := range a.item.Rules {
+		if s := k.slot(r.ID); s != nil && a.err == nil {
+			s.state, s.at = a.views[i].state, a.views[i].at
+		}
+	}
+}

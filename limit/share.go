@@ -1,0 +1,31 @@
+package limit
+
+import "time"
+
+// Share returns the limit that each of n instances may hold on its own so that all
+// together hold no more than this one: an n-th of the quota and of the burst, and where
+// that is less than one permit, one permit in as many periods.
+func (l *Limit) Share(n int) (*Limit, error) {
+	p := l.policy
+	parts := int64(max(n, 1))
+	if p.Burst > 0 {
+		p.Burst = max(1, p.Burst/parts)
+	}
+	if p.Quota >= parts {
+		p.Quota /= parts
+	} else {
+		// Rounded up to whole milliseconds, which every algorithm can count.
+		per := (int64(p.Period) + p.Quota - 1) / p.Quota
+		p.Period = (time.Duration(per*parts) + time.Millisecond - 1).Truncate(time.Millisecond)
+		p.Quota = 1
+		if p.Burst > 0 {
+			p.Burst = 1
+		}
+	}
+	r := algorithms[p.Algorithm]
+	a, memory, capacity, err := r.make(p)
+	if err != nil {
+		return nil, err
+	}
+	return r.limit(p, a, memory, capacity), nil
+}
