@@ -1,0 +1,131 @@
+package quota
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed43908478/penstock/limit"
+)
+
+// A Snapshot is a configuration compiled for deciding: requests are matched against
+// it without locks. It never changes and is safe for concurrent use. The zero
+// Snapshot knows no tenants.
+type Snapshot struct {
+	revision int64
+	plans    int
+	tenants  map[string]*ruleset
+	fallback *ruleset // the default plan's
+}
+
+// Revision is the version under which the configuration was saved; 0 when it was not.
+func (s *Snapshot) Revision() int64 { return s.revision }
+
+// Tenants is how many tenants are known by name.
+func (s *Snapshot) Tenants() int { return len(s.tenants) }
+
+// Plans is how many plans there are.
+func (s *Snapshot) Plans() int { return s.plans }
+
+// Compile validates the configuration and returns its snapshot. The error is a [Problems].
+func (c Config) Compile() (*Snapshot, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	plans := make(map[string]*ruleset, len(c.Plans))
+	for name, p := range c.Plans {
+		rules, err := compile(merge(p.Limits, nil))
+		if err != nil {
+			return nil, err
+		}
+		plans[name] = rules
+	}
+	s := &Snapshot{plans: len(plans), tenants: make(map[string]*ruleset, len(c.Tenants)), fallback: plans[c.DefaultPlan]}
+	for name, t := range c.Tenants {
+		rules := plans[t.Plan]
+		if len(t.Limits) > 0 {
+			var err error
+			if rules, err = compile(merge(c.Plans[t.Plan].Limits, t.Limits)); err != nil {
+				return nil, err
+			}
+		}
+		s.tenants[name] = rules
+	}
+	return s, nil
+}
+
+// A ruleset is what one plan, or one tenant with overrides, comes to. Tenants
+// without overrides share their plan's.
+type ruleset struct{ groups []group }
+
+// A group is the rules that are by the same parts, and so share an item.
+type group struct {
+	by         string // the names of the parts, joined by "+"
+	parts      []part
+	rules      []*Rule
+	conditions []condition // of each rule
+	memory     time.Duration
+}
+
+// A condition is a compiled [Match].
+type condition struct {
+	resource   *pattern // nil: any
+	attributes []attributePattern
+}
+
+type attributePattern struct {
+	name string
+	pattern
+}
+
+func compile(limits []placed) (*ruleset, error) {
+	rs := new(ruleset)
+	for i, l := range limits {
+		made, err := limit.New(l.policy())
+		if err != nil {
+			return nil, err
+		}
+		g := rs.group(l.By)
+		g.rules = append(g.rules, &Rule{
+			Name:         l.Name,
+			ID:           l.Name + "." + made.Code(),
+			Limit:        made,
+			OnStoreError: onStoreError(l.OnStoreError),
+			Order:        i,
+		})
+		g.conditions = append(g.conditions, newCondition(l.Match))
+		g.memory = max(g.memory, made.Memory())
+	}
+	return rs, nil
+}
+
+// group returns the group of these parts, in whatever order they were written.
+func (rs *ruleset) group(by []string) *group {
+	name := strings.Join(canonical(by), "+")
+	for i := range rs.groups {
+		if rs.groups[i].by == name {
+			return &rs.groups[i]
+		}
+	}
+	rs.groups = append(rs.groups, group{by: name, parts: newParts(by)})
+	return &rs.groups[len(rs.groups)-1]
+}
+
+func newCondition(m Match) (c condition) {
+	if m.Resource != "" {
+		p := newPattern(m.Resource)
+		c.resource = &p
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.Attributes)) {
+		c.attributes = append(c.attributes, attributePattern{name, newPattern(m.Attributes[name])})
+	}
+	return c
+}
+
+func onStoreError(o OnStoreError) OnStoreError {
+	if o == "" {
+		return Local
+	}
+	return o
+}

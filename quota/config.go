@@ -1,0 +1,125 @@
+package quota
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// A Config is what an operator writes: the plans that are sold and the tenants that
+// have them. Its YAML and its JSON form have the same members. A Config decides
+// nothing by itself: [Config.Compile] makes a [Snapshot] of it.
+type Config struct {
+	// Plans are by name, [a-z0-9-]{1,63}.
+	Plans map[string]Plan `json:"plans,omitempty" yaml:"plans,omitempty"`
+	// Tenants are by name, [A-Za-z0-9._:@-]{1,128}.
+	Tenants map[string]Tenant `json:"tenants,omitempty" yaml:"tenants,omitempty"`
+	// DefaultPlan is what a tenant has who is not among Tenants; without one such a
+	// tenant is unknown.
+	DefaultPlan string `json:"default_plan,omitempty" yaml:"default_plan,omitempty"`
+}
+
+// A Plan is a list of limits, and all of them that match a request apply.
+type Plan struct {
+	Limits []Limit `json:"limits,omitempty" yaml:"limits,omitempty"`
+}
+
+// A Tenant has a plan, with limits of its own in place of, or beside, the plan's.
+type Tenant struct {
+	Plan string `json:"plan" yaml:"plan"`
+	// Limits are the overrides. One that has the name of a limit of the plan replaces
+	// it as a whole, and with mode off it removes it; another is added after the plan's.
+	Limits []Limit `json:"limits,omitempty" yaml:"limits,omitempty"`
+}
+
+// A Limit is one limit as it is written down. Name and algorithm are its identity:
+// renamed, it starts afresh.
+type Limit struct {
+	// Name is [a-z0-9-]{1,63}, once in a plan.
+	Name string `json:"name" yaml:"name"`
+	// Match says to which requests the limit applies; to all when empty.
+	Match Match `json:"match,omitzero" yaml:"match,omitempty"`
+	// By says whose the count is: every value of these parts has its own. The parts are
+	// "subject", "resource" and "attributes.NAME", in any order; none is the tenant's
+	// own count. Requests that lack a part share one count.
+	By        []string `json:"by,omitempty" yaml:"by,omitempty,flow"`
+	Algorithm string   `json:"algorithm,omitempty" yaml:"algorithm,omitempty"`
+	// Quota is how many permits there are in a period.
+	Quota  int64  `json:"quota,omitzero" yaml:"quota,omitempty"`
+	Period Period `json:"period,omitempty" yaml:"period,omitempty"`
+	// Burst is the size of a token bucket or the queue of a leaky one, in permits; 0 is the quota.
+	Burst int64 `json:"burst,omitzero" yaml:"burst,omitempty"`
+	// Mode is enforce when empty.
+	Mode Mode `json:"mode,omitempty" yaml:"mode,omitempty"`
+	// OnStoreError is local when empty.
+	OnStoreError OnStoreError `json:"on_store_error,omitempty" yaml:"on_store_error,omitempty"`
+
+	// The rest is part of the format, but this version has only their defaults: it
+	// refuses other values rather than to enforce something else than was asked for.
+
+	// SoftPercent is how much more passes, marked as over; 0.
+	SoftPercent int64 `json:"soft_percent,omitzero" yaml:"soft_percent,omitempty"`
+	// Slack is a duration that widens the window; "" or "0s".
+	Slack string `json:"slack,omitempty" yaml:"slack,omitempty"`
+	// Resolution is the number of sub-windows of a log; 0, an exact list.
+	Resolution int64 `json:"resolution,omitzero" yaml:"resolution,omitempty"`
+	// Spread is the number of shards of a key; 0 or 1.
+	Spread int64 `json:"spread,omitzero" yaml:"spread,omitempty"`
+	// TTL is a duration after which a holder's slot frees itself; "".
+	TTL string `json:"ttl,omitempty" yaml:"ttl,omitempty"`
+	// RequestIDs is how many ids are remembered; 0 or 16.
+	RequestIDs int64 `json:"request_ids,omitzero" yaml:"request_ids,omitempty"`
+	// Shadows is the name of the limit this one is a candidate for; "".
+	Shadows string `json:"shadows,omitempty" yaml:"shadows,omitempty"`
+	// AnchorDay is the day on which a month begins; 0 or 1.
+	AnchorDay int64 `json:"anchor_day,omitzero" yaml:"anchor_day,omitempty"`
+}
+
+// A Match is a condition on a request. In its patterns * stands for any run of
+// characters, / too; everything else stands for itself.
+type Match struct {
+	// Resource is a pattern for the whole resource; any when empty.
+	Resource string `json:"resource,omitempty" yaml:"resource,omitempty"`
+	// Attributes are patterns by name; "*" asks only that the attribute is there.
+	Attributes map[string]string `json:"attributes,omitempty" yaml:"attributes,omitempty"`
+}
+
+// Mode is what becomes of a limit's refusals.
+type Mode string
+
+const (
+	// Enforce refuses what is over the limit.
+	Enforce Mode = "enforce"
+	// Off leaves the limit out.
+	Off Mode = "off"
+)
+
+// A Period is a length of time as it is written down: a Go duration as "90s", or one
+// of the words minute, hour, day and week. It is kept as written, because a day is
+// not 24h to a limit that follows the calendar.
+type Period string
+
+// Duration returns the length of the period. The error says what to write instead.
+func (p Period) Duration() (time.Duration, error) {
+	switch p {
+	case "minute":
+		return time.Minute, nil
+	case "hour":
+		return time.Hour, nil
+	case "day":
+		return 24 * time.Hour, nil
+	case "week":
+		return 7 * 24 * time.Hour, nil
+	case "month":
+		return 0, fmt.Errorf("month is not available in this version: use %s", periodForms)
+	case "":
+		return 0, fmt.Errorf("is missing: write %s", periodForms)
+	}
+	d, err := time.ParseDuration(string(p))
+	if err != nil || strings.TrimSpace(string(p)) != string(p) {
+		return 0, fmt.Errorf("%q is no period: write %s", string(p), periodForms)
+	}
+	return d, nil
+}
+
+const periodForms = "a duration such as 10s or 1h30m, or minute, hour, day or week"
