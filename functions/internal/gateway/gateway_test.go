@@ -302,7 +302,7 @@ func TestHeadersAfterTheStatusStayBehind(t *testing.T) {
 func TestPanicsAreAnswered(t *testing.T) {
 	for name, next := range map[string]http.HandlerFunc{
 		"panic":            func(http.ResponseWriter, *http.Request) { panic("boom") },
-		"panic, half sent": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(200); panic("boom") },
+		"panic, half sent": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK); panic("boom") },
 		"no such status":   func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(700) },
 	} {
 		t.Run(name, func(t *testing.T) {
