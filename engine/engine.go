@@ -35,7 +35,7 @@ type Options struct {
 // An Engine decides. Make one with [New]; it is safe for concurrent use.
 type Engine struct {
 	store  store.Store
-	memory *memory
+	memory *remembered
 	trends *trends
 	local  *local
 	budget time.Duration
@@ -52,7 +52,7 @@ func New(s store.Store, o Options) *Engine {
 
 // newEngine returns an engine with nothing to fall back to.
 func newEngine(s store.Store, o Options) *Engine {
-	e := &Engine{store: s, memory: newMemory(o.Remembered), trends: newTrends(), budget: o.Budget, now: o.Now, random: o.Random}
+	e := &Engine{store: s, memory: newRemembered(o.Remembered), trends: newTrends(), budget: o.Budget, now: o.Now, random: o.Random}
 	if e.budget <= 0 {
 		e.budget = DefaultBudget
 	}

@@ -105,7 +105,7 @@ func New(p Policy) (*Limit, error) {
 }
 
 func (r registration) limit(p Policy, a algorithm, memory time.Duration, capacity int64) *Limit {
-	full := a.standing(State{}, time.Time{}, 0).Remaining
+	full := a.standing(State{}, time.Unix(0, 0), 0).Remaining
 	return &Limit{policy: p, code: r.code, memory: memory, capacity: capacity, full: full, algorithm: a}
 }
 
@@ -131,7 +131,8 @@ func (l *Limit) Capacity() int64 { return l.capacity }
 func (l *Limit) Full() int64 { return l.full }
 
 // A Branch names one of the forms an algorithm's write can have. Which form is
-// right depends on the stored state, so with a state too old to tell, it is predicted.
+// right depends on the stored state, so with a state too old to tell, it is predicted:
+// 0, the one for a limit never used, or 1. Others follow from a state alone.
 type Branch uint8
 
 // A Write is the part of one limit in the conditional write of an item.

@@ -2,9 +2,10 @@ package limit
 
 import "time"
 
-// Share returns the limit that each of n instances may hold on its own so that all
-// together hold no more than this one: an n-th of the quota and of the burst, and where
-// that is less than one permit, one permit in as many periods.
+// Share returns the limit that each of n instances holds on its own so that all
+// together keep to this one's rate: an n-th of the quota and of the burst, and where that
+// is less than one permit, one permit in as many periods. Each may use its first permit
+// at once, so where the burst is smaller than n, up to n pass at the start.
 func (l *Limit) Share(n int) (*Limit, error) {
 	p := l.policy
 	parts := int64(max(n, 1))

@@ -36,8 +36,8 @@ var logEpoch = time.Date(2025, time.January, 1, 0, 0, 0, 0, time.UTC).UnixNano()
 
 // The branches of a log.
 const (
-	replace Branch = iota // the oldest elements are a period old
-	grow                  // there is room
+	grow    Branch = iota // there is room
+	replace               // the oldest elements are a period old
 )
 
 func newSlidingWindowLog(p Policy) (algorithm, time.Duration, int64, error) {

@@ -28,14 +28,14 @@ const (
 	hotFor = time.Second
 )
 
-// memory remembers the states of the keys used last. Refusals are not remembered:
+// remembered has the states of the keys used last. Refusals are not remembered:
 // where a cost of 5 is refused, 1 may pass.
-type memory struct {
+type remembered struct {
 	keys *lru.TwoQueueCache[string, *key]
 	mu   sync.Mutex // makes a key once
 }
 
-func newMemory(size int) *memory {
+func newRemembered(size int) *remembered {
 	if size <= 0 {
 		size = DefaultRemembered
 	}
@@ -44,11 +44,11 @@ func newMemory(size int) *memory {
 	if err != nil {
 		panic(err) // only for a size below 1
 	}
-	return &memory{keys: keys}
+	return &remembered{keys: keys}
 }
 
 // key returns what is remembered of a key, made when there is nothing.
-func (m *memory) key(name string) *key {
+func (m *remembered) key(name string) *key {
 	if k, ok := m.keys.Get(name); ok {
 		return k
 	}
