@@ -105,6 +105,19 @@ func TestAFullStoreForgetsWhatExpiresFirst(t *testing.T) {
 	}
 }
 
+func TestAWriteThatProlongsALifeSavesIt(t *testing.T) {
+	c := &clock{noon}
+	s := memory.New(memory.WithClock(c.read), memory.WithCapacity(2))
+	keep(t, s, "renewed", noon.Add(time.Minute))
+	keep(t, s, "hour", noon.Add(time.Hour))
+	keep(t, s, "renewed", noon.Add(24*time.Hour))
+
+	keep(t, s, "new", noon.Add(2*time.Hour))
+	if !kept(t, s, "renewed") || kept(t, s, "hour") {
+		t.Error("want the hour gone: it expires first now")
+	}
+}
+
 func TestTheExpiredMakeRoomBeforeTheLiving(t *testing.T) {
 	c := &clock{noon}
 	s := memory.New(memory.WithClock(c.read), memory.WithCapacity(3))

@@ -1,0 +1,50 @@
+package dynamo
+
+import (
+	"context"
+	"net/http/httptrace"
+	"sync/atomic"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/smithy-go/middleware"
+)
+
+// A sending tells how far a request came, which is what an error without an answer
+// means: a write that was not sent was surely not applied.
+type sending struct {
+	asked     atomic.Bool // for a connection
+	connected atomic.Bool
+	broken    atomic.Bool // writing failed before the request was complete
+}
+
+// tried reports whether a connection was asked for.
+func (s *sending) tried() bool { return s.asked.Load() }
+
+// maybe reports whether the server may have the whole request.
+func (s *sending) maybe() bool { return s.connected.Load() && !s.broken.Load() }
+
+// option makes s observe a call of the client.
+func (s *sending) option(o *dynamodb.Options) { o.APIOptions = append(o.APIOptions, s.observe) }
+
+// observe attaches s to the last step before the HTTP client, so that connections
+// for credentials are not mistaken for ours.
+func (s *sending) observe(stack *middleware.Stack) error {
+	trace := &httptrace.ClientTrace{
+		GetConn: func(string) { s.asked.Store(true) },
+		GotConn: func(httptrace.GotConnInfo) {
+			s.broken.Store(false)
+			s.connected.Store(true)
+		},
+		WroteRequest: func(info httptrace.WroteRequestInfo) {
+			if info.Err != nil {
+				s.broken.Store(true)
+			}
+		},
+	}
+	return stack.Deserialize.Add(middleware.DeserializeMiddlewareFunc("PenstockSending",
+		func(ctx context.Context, in middleware.DeserializeInput, next middleware.DeserializeHandler) (
+			middleware.DeserializeOutput, middleware.Metadata, error,
+		) {
+			return next.HandleDeserialize(httptrace.WithClientTrace(ctx, trace), in)
+		}), middleware.After)
+}
