@@ -77,8 +77,11 @@ func (ps *Problems) checkItems(path string, limits []placed, own func(placed) bo
 }
 
 func (b *budget) excess(name, by string) string {
-	if b.limits > maxLimits {
-		return fmt.Sprintf("%s is limit number %d by [%s], and one write decides at most %d: remove one", name, b.limits, by, maxLimits)
+	if by == "" {
+		by = "the tenant alone"
 	}
-	return fmt.Sprintf("%s does not fit into one write with the limits before it that are by [%s]: use token_bucket, or smaller quotas, instead of sliding_window_log", name, by)
+	if b.limits > maxLimits {
+		return fmt.Sprintf("%.70q is limit number %d by %s, and one write decides at most %d: remove one", name, b.limits, by, maxLimits)
+	}
+	return fmt.Sprintf("%.70q does not fit into one write with the limits before it that are by %s: use token_bucket, or smaller quotas, instead of sliding_window_log", name, by)
 }

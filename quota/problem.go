@@ -94,4 +94,7 @@ func member(path, name string) string {
 
 func element(path string, i int) string { return fmt.Sprintf("%s[%d]", path, i) }
 
+// parent returns the path of what a member or an element belongs to.
+func parent(path string) string { return path[:max(0, strings.LastIndexAny(path, ".["))] }
+
 func isWord(c byte) bool { return isLower(c) || 'A' <= c && c <= 'Z' || c == '_' }

@@ -84,7 +84,7 @@ func (ps *Problems) checkLimits(path string, limits []Limit) {
 		path := element(path, i)
 		ps.checkLimit(path, l)
 		if before, ok := first[l.Name]; ok && l.Name != "" {
-			ps.add(member(path, "name"), "%s is there twice, first as limits[%d]: rename one", l.Name, before)
+			ps.add(member(path, "name"), "%.70q is there twice, first as limits[%d]: rename one", l.Name, before)
 		} else {
 			first[l.Name] = i
 		}
@@ -144,7 +144,7 @@ func (ps *Problems) checkPolicy(path string, l Limit) {
 		ps.add(member(path, "algorithm"), "%.40q is unknown: use one of %s", l.Algorithm, available)
 	}
 	if l.Quota < 1 {
-		ps.add(member(path, "quota"), "must be at least 1, not %d: to let nothing pass, leave the tenant without access", l.Quota)
+		ps.add(member(path, "quota"), "must be at least 1, not %d", l.Quota)
 	}
 	if _, err := l.Period.Duration(); err != nil {
 		ps.add(member(path, "period"), "%s", err)
@@ -216,7 +216,7 @@ func (ps *Problems) checkBy(path string, by []string) {
 		path := element(path, i)
 		switch name, isAttribute := strings.CutPrefix(part, "attributes."); {
 		case slices.Contains(by[:i], part):
-			ps.add(path, "%.80s is there twice: remove one", part)
+			ps.add(path, "%.80q is there twice: remove one", part)
 		case isAttribute && !validAttribute(name):
 			ps.add(path, "%s", attributeNames)
 		case !isAttribute && part != "subject" && part != "resource":

@@ -24,7 +24,7 @@ func ParseYAML(data []byte) (Config, error) {
 	if err != nil {
 		return Config{}, err
 	}
-	r := reader{at: map[string]position{"": {root.Line, root.Column}}}
+	r := reader{at: map[string]position{"": {root.Line, root.Column}}, unread: map[string]bool{}}
 	config := r.config(root)
 	r.add(validate(config))
 	if err := r.problems.err(); err != nil {
@@ -88,17 +88,25 @@ func syntaxProblem(err error) Problem {
 	if e.ContextMsg != "" {
 		text = e.ContextMsg + ": " + text
 	}
-	if strings.Contains(e.ContextMsg, "alias") {
-		text += `; a * that stands for itself is written in quotes, as in "*"`
+	switch {
+	case strings.Contains(e.ContextMsg, "alias"):
+		text += "; " + quoteStar
+	case strings.HasSuffix(e.Message, "cannot start any token"):
+		text += "; indent with spaces, not tabs"
+	case e.ContextMark.Line > 0 && e.ContextMark.Line < e.Mark.Line:
+		text += fmt.Sprintf("; it begins in line %d", e.ContextMark.Line)
 	}
 	return Problem{Line: e.Mark.Line, Column: e.Mark.Column, Text: "not YAML: " + text}
 }
+
+const quoteStar = `a * that stands for itself is written in quotes, as in "*"`
 
 // A reader makes a configuration of a YAML tree. It goes only where the format has
 // members, collects what is wrong, and notes where each member stands.
 type reader struct {
 	problems Problems
 	at       map[string]position // by path
+	unread   map[string]bool     // paths whose value could not be taken
 }
 
 type position struct{ line, column int }
@@ -145,7 +153,7 @@ func (r *reader) limit(path string, n *yaml.Node) (l Limit) {
 		"by":             r.texts(&l.By),
 		"algorithm":      r.text(&l.Algorithm),
 		"quota":          r.number(&l.Quota),
-		"period":         r.text((*string)(&l.Period)),
+		"period":         r.period(&l.Period),
 		"burst":          r.number(&l.Burst),
 		"mode":           r.text((*string)(&l.Mode)),
 		"on_store_error": r.text((*string)(&l.OnStoreError)),
@@ -233,9 +241,18 @@ func (r *reader) text(to *string) field {
 		switch {
 		case !r.is(path, n, yaml.ScalarNode, "a text"):
 		case n.ShortTag() != "!!str":
-			r.problem(path, n, "must be a text, not %.40s: put it in quotes", n.Value)
+			r.unreadable(path, n, "must be a text, not %.40s: put it in quotes", n.Value)
 		default:
 			*to = n.Value
+		}
+	}
+}
+
+// period takes a bare number too: that it has no unit is better said than that it is no text.
+func (r *reader) period(to *Period) field {
+	return func(path string, n *yaml.Node) {
+		if r.is(path, n, yaml.ScalarNode, "a period") {
+			*to = Period(n.Value)
 		}
 	}
 }
@@ -259,9 +276,11 @@ func (r *reader) number(to *int64) field {
 		v, err := strconv.ParseInt(n.Value, 10, 64)
 		switch {
 		case errors.Is(err, strconv.ErrRange):
-			r.problem(path, n, "%.40s is out of range", n.Value)
+			r.unreadable(path, n, "%.40s is out of range", n.Value)
+		case err == nil && n.ShortTag() == "!!str":
+			r.unreadable(path, n, "must be a number, not a text: write %s without quotes", n.Value)
 		case err != nil, n.ShortTag() != "!!int", strconv.FormatInt(v, 10) != n.Value:
-			r.problem(path, n, "must be a whole number such as 100, not %.40q", n.Value)
+			r.unreadable(path, n, "must be a whole number such as 100, not %.40q", n.Value)
 		default:
 			*to = v
 		}
@@ -274,10 +293,10 @@ func (r *reader) is(path string, n *yaml.Node, kind yaml.Kind, wanted string) bo
 	case !r.plain(path, n):
 		return false
 	case n.ShortTag() == "!!null":
-		r.problem(path, n, "has no value: write %s, or remove it", wanted)
+		r.unreadable(path, n, "has no value: write %s, or remove it", wanted)
 		return false
 	case n.Kind != kind:
-		r.problem(path, n, "must be %s, not %s", wanted, kindName(n.Kind))
+		r.unreadable(path, n, "must be %s, not %s", wanted, kindName(n.Kind))
 		return false
 	}
 	return true
@@ -288,11 +307,11 @@ func (r *reader) is(path string, n *yaml.Node, kind yaml.Kind, wanted string) bo
 func (r *reader) plain(path string, n *yaml.Node) bool {
 	switch {
 	case n.Kind == yaml.AliasNode:
-		r.problem(path, n, `is an alias, which is not supported: write the value out; a * that stands for itself is written in quotes, as in "*"`)
+		r.unreadable(path, n, "is an alias, which is not supported: write the value out; "+quoteStar)
 	case n.Anchor != "":
-		r.problem(path, n, "has the anchor &%s, which is not supported: remove it", n.Anchor)
+		r.unreadable(path, n, "has the anchor &%.40s, which is not supported: remove it", n.Anchor)
 	case n.Style&yaml.TaggedStyle != 0:
-		r.problem(path, n, "has the tag %s, which is not supported: remove it", n.Tag)
+		r.unreadable(path, n, "has the tag %.40s, which is not supported: remove it", n.Tag)
 	default:
 		return true
 	}
@@ -310,19 +329,21 @@ func kindName(k yaml.Kind) string {
 	}
 }
 
+// unreadable reports a value that cannot be taken. What follows from its absence is not reported.
+func (r *reader) unreadable(path string, n *yaml.Node, format string, args ...any) {
+	r.unread[path] = true
+	r.problem(path, n, format, args...)
+}
+
 func (r *reader) problem(path string, n *yaml.Node, format string, args ...any) {
 	r.problems = append(r.problems, Problem{Line: n.Line, Column: n.Column, Path: path, Text: fmt.Sprintf(format, args...)})
 }
 
-// add takes over problems that have only paths, except of members that could not be
-// read. What is missing is where the member stands that it is missing from.
+// add takes over problems that have only paths, except of what could not be read.
+// What is missing is where the member stands that it is missing from.
 func (r *reader) add(ps Problems) {
-	unread := make(map[string]bool, len(r.problems))
-	for _, p := range r.problems {
-		unread[p.Path] = true
-	}
 	for _, p := range ps {
-		if unread[p.Path] {
+		if within(r.unread, p.Path) {
 			continue
 		}
 		at := r.position(p.Path)
@@ -336,6 +357,13 @@ func (r *reader) position(path string) position {
 		if at, ok := r.at[path]; ok {
 			return at
 		}
-		path = path[:max(0, strings.LastIndexAny(path, ".["))]
+		path = parent(path)
 	}
+}
+
+func within(paths map[string]bool, path string) bool {
+	for path != "" && !paths[path] {
+		path = parent(path)
+	}
+	return paths[path]
 }
