@@ -1,0 +1,45 @@
+// Package httpapi answers checks over HTTP.
+//
+//	handler := httpapi.New(httpapi.Options{Decider: engine, Plans: plans, Verifier: keys})
+//
+// A caller asks whether it may go on, and says for whom:
+//
+//	POST /v1/check
+//	Authorization: Bearer pk_…
+//	Content-Type: application/json
+//
+//	{"tenant":"acme","resource":"GET /search","subject":"user:42"}
+//
+// Acme's plan has one limit that matches, per-user: a token bucket of 10 a second
+// with bursts of 20. It was full, so 19 are left, and it is full again in 100 ms:
+//
+//	HTTP/1.1 200 OK
+//	Content-Type: application/json
+//	Cache-Control: no-store
+//	RateLimit-Policy: "per-user";q=10;w=1;penstock-burst=20
+//	RateLimit: "per-user";r=19;t=1
+//	X-RateLimit-Limit: 20
+//	X-RateLimit-Remaining: 19
+//	X-RateLimit-Reset: 1772366401
+//
+//	{"allowed":true,"tenant":"acme","limit":"per-user","remaining":19,"retry_after_ms":0,"reset_after_ms":100,
+//	 "wait_ms":0,"reason":"","source":"store","degraded":"","outcome":"known","repeat":false,"never":false,
+//	 "receipt":"","limits":[{"name":"per-user","algorithm":"token_bucket","mode":"enforce","quota":10,
+//	 "period_ms":1000,"burst":20,"remaining":19,"retry_after_ms":0,"reset_after_ms":100,"allowed":true}]}
+//
+// The 21st call at once is refused. The answer is a problem (RFC 9457) with the same members:
+//
+//	HTTP/1.1 429 Too Many Requests
+//	Content-Type: application/problem+json
+//	Retry-After: 1
+//
+//	{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Quota Exceeded","status":429,
+//	 "detail":"Limit per-user (10 per 1s, burst 20) is used up; try again in 100ms.",
+//	 "violated-policies":["per-user"],"allowed":false,…}
+//
+// X-RateLimit-Limit is what X-RateLimit-Remaining counts down from: what a bucket
+// holds, else the quota. X-RateLimit-Reset is when there will be more, in seconds since 1970.
+//
+// What a request may be is in request.go, who may make it in auth.go, and every
+// error with its status in problems.go.
+package httpapi
