@@ -275,7 +275,7 @@ func TestLiveFrozenWithARefreshUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &frozenTable{freeze: make(chan struct{})}
 		s.save(t, quota.Example())
-		l, err := quota.NewLive(t.Context(), s, quota.LiveOptions{})
+		l, err := quota.NewLive(t.Context(), s, quota.LiveOptions{Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -299,7 +299,7 @@ func TestLiveClockSetBack(t *testing.T) {
 		s := new(table)
 		s.save(t, quota.Example())
 		now := time.Now()
-		live, err := quota.NewLive(t.Context(), s, quota.LiveOptions{Now: func() time.Time { return now }})
+		live, err := quota.NewLive(t.Context(), s, quota.LiveOptions{Logger: slog.New(slog.DiscardHandler), Now: func() time.Time { return now }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -402,7 +402,7 @@ func TestLiveFirstLoadFails(t *testing.T) {
 		{"the table is away", &table{err: errors.New("no such table")}, "read the version of the saved configuration: no such table"},
 		{"what is saved is not valid", &table{data: bad, version: 7}, `version 7 of the configuration cannot be used: default_plan: there is no plan "gold": add it to plans`},
 	} {
-		_, err := quota.NewLive(t.Context(), c.table, quota.LiveOptions{})
+		_, err := quota.NewLive(t.Context(), c.table, quota.LiveOptions{Logger: slog.New(slog.DiscardHandler)})
 		if err == nil || err.Error() != c.want {
 			t.Errorf("%s: %v, want %s", c.name, err, c.want)
 		}

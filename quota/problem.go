@@ -41,7 +41,8 @@ func (p Problem) where() string {
 	return p.Path + ": " + p.Text
 }
 
-// Problems is the error of a configuration: all that is wrong with it, by line.
+// Problems is the error of a configuration: all that is wrong with it, by line. After
+// a hundred it only says how many more there are.
 type Problems []Problem
 
 // Error returns one problem a line.
@@ -63,6 +64,8 @@ func (ps Problems) join(text func(Problem) string) string {
 	return b.String()
 }
 
+const maxProblems = 100
+
 // err returns the problems as an error, nil when there are none.
 func (ps Problems) err() error {
 	if len(ps) == 0 {
@@ -71,6 +74,9 @@ func (ps Problems) err() error {
 	slices.SortStableFunc(ps, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
+	if more := len(ps) - maxProblems; more > 0 {
+		ps = append(ps[:maxProblems], Problem{Text: fmt.Sprintf("%d more are not listed", more)})
+	}
 	return ps
 }
 

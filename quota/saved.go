@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 )
 
 // savedFormat is the number of the form in which configurations are saved. It rises
@@ -45,9 +44,6 @@ func Decode(data []byte) (Config, error) {
 	var s saved
 	if err := decoder.Decode(&s); err != nil {
 		return Config{}, fmt.Errorf("decode configuration: %w", err)
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return Config{}, errors.New("decode configuration: something follows it")
 	}
 	if s.Config == nil {
 		return Config{}, errors.New("decode configuration: there is none in it")
