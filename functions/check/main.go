@@ -1,0 +1,49 @@
+// Command check is the Lambda function behind POST /v1/check.
+//
+// Its environment: PENSTOCK_STATE_TABLE and PENSTOCK_CONFIG_TABLE name the tables,
+// PENSTOCK_SECRET is what keys are signed with, and PENSTOCK_MAX_INSTANCES, if set, among
+// how many instances a limit is shared out while the state table is away.
+package main
+
+import (
+	"context"
+	"log/slog"
+	"os"
+
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-lambda-go/lambdacontext"
+
+	"github.com/seed43908478/penstock/apikey"
+	"github.com/seed43908478/penstock/engine"
+	"github.com/seed43908478/penstock/functions/internal/gateway"
+	"github.com/seed43908478/penstock/functions/internal/plans"
+	"github.com/seed43908478/penstock/httpapi"
+	"github.com/seed43908478/penstock/store/dynamo"
+)
+
+func main() {
+	slog.SetDefault(lambdacontext.NewLogger())
+	handler, err := newHandler(context.Background())
+	if err != nil {
+		slog.Error("the function cannot start", "error", err)
+		os.Exit(1)
+	}
+	lambda.Start(handler)
+}
+
+func newHandler(ctx context.Context) (*gateway.Handler, error) {
+	s, err := readSettings(os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	client, err := dynamo.LoadClient(ctx)
+	if err != nil {
+		return nil, err
+	}
+	config := dynamo.NewConfigTable(client, s.configTable)
+	return gateway.New(httpapi.New(httpapi.Options{
+		Decider:  engine.New(dynamo.New(client, s.stateTable), engine.Options{Instances: s.instances}),
+		Plans:    httpapi.Snapshots(plans.Follow(config).Snapshot),
+		Verifier: apikey.NewVerifier([]byte(s.secret), config, apikey.VerifierOptions{}),
+	}), httpapi.WithService), nil
+}

@@ -1,0 +1,102 @@
+// Package plans has the configuration loaded while a function starts, instead of before:
+// the first request for an event goes out at once, and the load runs beside it.
+//
+//	p := plans.Follow(table)
+//	httpapi.Options{Plans: httpapi.Snapshots(p.Snapshot)}
+//
+// What cannot be loaded does not keep the function from starting either. Callers are told
+// that the limits cannot be looked up, which API Gateway could not tell them, and the load
+// is tried again.
+package plans
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/seed43908478/penstock/quota"
+)
+
+const (
+	// firstWait is how long a call waits for the first load. It is longer than a decision
+	// may take, for a connection is made meanwhile, and nothing can be decided without.
+	firstWait = time.Second
+	// retryAfter is how long after a failed load the next one is tried, by the call that comes.
+	retryAfter = time.Second
+)
+
+// Plans are the plans and tenants in force, once they were loaded. It is safe for
+// concurrent use.
+type Plans struct {
+	loader quota.Loader
+	live   atomic.Pointer[quota.Live] // nil: nothing was loaded yet
+
+	mu     sync.Mutex
+	flight chan struct{} // closed when the load under way ends; nil: none is
+	failed time.Time     // when the last load failed
+	reason string        // why, so that it is logged once
+}
+
+// Follow starts to load what loader has, and follows it from then on.
+func Follow(loader quota.Loader) *Plans {
+	p := &Plans{loader: loader}
+	p.join()
+	return p
+}
+
+// Snapshot returns what is in force, or nil when nothing could be loaded yet. It waits
+// for the first load, but no longer than a second.
+func (p *Plans) Snapshot(ctx context.Context) *quota.Snapshot {
+	if live := p.live.Load(); live != nil {
+		return live.Snapshot(ctx)
+	}
+	if flight := p.join(); flight != nil {
+		timer := time.NewTimer(firstWait)
+		defer timer.Stop()
+		select {
+		case <-flight:
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+	}
+	if live := p.live.Load(); live != nil {
+		return live.Snapshot(ctx)
+	}
+	return nil
+}
+
+// join returns the load under way, or starts one; nil when one has just failed.
+func (p *Plans) join() chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.flight != nil:
+		return p.flight
+	case time.Since(p.failed) < retryAfter:
+		return nil
+	}
+	p.flight = make(chan struct{})
+	go p.load(p.flight)
+	return p.flight
+}
+
+// load ends within the loader's own bounds. It belongs to no call: the next one waits for it too.
+func (p *Plans) load(flight chan struct{}) {
+	defer close(flight)
+	live, err := quota.NewLive(context.Background(), p.loader, quota.LiveOptions{})
+	if err == nil {
+		p.live.Store(live)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.flight = nil
+	if err != nil {
+		p.failed = time.Now()
+		if err.Error() != p.reason {
+			p.reason = err.Error()
+			slog.Error("the configuration cannot be loaded; no check is answered", "error", err)
+		}
+	}
+}

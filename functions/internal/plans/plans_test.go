@@ -1,0 +1,133 @@
+package plans_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed43908478/penstock/functions/internal/plans"
+	"github.com/seed43908478/penstock/quota"
+)
+
+func TestMain(m *testing.M) {
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+	os.Exit(m.Run())
+}
+
+// A table is a config table that answers after a while, or not.
+type table struct {
+	mu    sync.Mutex
+	takes time.Duration
+	err   error
+	asked int
+}
+
+func (t *table) set(takes time.Duration, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.takes, t.err = takes, err
+}
+
+func (t *table) Version(context.Context) (int64, error) {
+	t.mu.Lock()
+	t.asked++
+	takes, err := t.takes, t.err
+	t.mu.Unlock()
+	time.Sleep(takes)
+	return 1, err
+}
+
+func (t *table) Load(context.Context) (data []byte, version int64, err error) {
+	data, err = quota.Encode(quota.Config{Plans: map[string]quota.Plan{"free": {}}, Tenants: map[string]quota.Tenant{"acme": {Plan: "free"}}})
+	return data, 1, err
+}
+
+// loaded fails unless acme is known, after exactly so long.
+func loaded(t *testing.T, p *plans.Plans, after time.Duration) {
+	t.Helper()
+	begin := time.Now()
+	s := p.Snapshot(t.Context())
+	if s == nil || s.Tenants() != 1 {
+		t.Fatalf("snapshot %v, want one with acme", s)
+	}
+	if took := time.Since(begin); took != after {
+		t.Errorf("waited %s, want %s", took, after)
+	}
+}
+
+// missing fails unless there is nothing, after exactly so long.
+func missing(t *testing.T, p *plans.Plans, after time.Duration) {
+	t.Helper()
+	begin := time.Now()
+	if s := p.Snapshot(t.Context()); s != nil {
+		t.Fatalf("snapshot %v, want none", s)
+	}
+	if took := time.Since(begin); took != after {
+		t.Errorf("waited %s, want %s", took, after)
+	}
+}
+
+func TestTheFirstCallsWaitForOneLoad(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := &table{takes: 300 * time.Millisecond}
+		p := plans.Follow(slow)
+		time.Sleep(100 * time.Millisecond)
+		var wg sync.WaitGroup
+		for range 10 {
+			wg.Go(func() { loaded(t, p, 200*time.Millisecond) })
+		}
+		wg.Wait()
+		loaded(t, p, 0)
+		if slow.asked != 1 {
+			t.Errorf("asked %d times, want once", slow.asked)
+		}
+	})
+}
+
+func TestATableThatFailsIsAskedOnceASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		broken := &table{err: errors.New("no such table")}
+		p := plans.Follow(broken)
+		synctest.Wait()
+		for range 100 {
+			missing(t, p, 0)
+		}
+		if broken.asked != 1 {
+			t.Errorf("asked %d times in an instant, want once", broken.asked)
+		}
+		broken.set(0, nil)
+		missing(t, p, 0)
+		time.Sleep(time.Second)
+		loaded(t, p, 0)
+	})
+}
+
+func TestATableThatHangsHoldsACallForASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hanging := &table{takes: 2500 * time.Millisecond, err: errors.New("timeout")}
+		p := plans.Follow(hanging)
+		missing(t, p, time.Second)
+		missing(t, p, time.Second)
+		hanging.set(0, nil)
+		missing(t, p, 500*time.Millisecond) // the first load ends
+		time.Sleep(time.Second)
+		loaded(t, p, 0)
+	})
+}
+
+func TestACallerWhoLeavesIsNotHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := plans.Follow(&table{takes: 500 * time.Millisecond})
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		defer cancel()
+		if s := p.Snapshot(ctx); s != nil {
+			t.Errorf("snapshot %v, want none", s)
+		}
+		loaded(t, p, 490*time.Millisecond) // the load was not the caller's
+	})
+}
