@@ -42,7 +42,11 @@ type view struct {
 	at       time.Time // when the state was stored at the latest; zero: nothing is known
 	backOff  time.Time // not to be asked before
 	proposal limit.Proposal
-	unsure   bool // the first proposal's branch was a prediction
+
+	// Of the first proposal: whether its branch was a prediction, whether that was made
+	// from nothing, and else which branch the remembered state told.
+	unsure, unseen bool
+	told           limit.Branch
 }
 
 // propose makes a proposal for each rule from the state in its view.

@@ -455,12 +455,12 @@ func TestABranchThatIsUsuallyRightIsTriedFirst(t *testing.T) {
 		warm.store.writes.Store(0)
 		warm.admitted(1, alice)
 		want := int64(1)
-		if i < 11 {
+		if i < 3 {
 			want = 2
 		}
 		warm.wrote(want)
 	}
-	for i := range 40 { // and then keys that nobody has
+	for i := range 3 { // and then keys that nobody has
 		warm.admitted(1, item(fmt.Sprint("new-", i), 1, r))
 	}
 	warm.store.writes.Store(0)

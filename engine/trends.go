@@ -9,22 +9,42 @@ import (
 	"github.com/seed43908478/penstock/limit"
 )
 
-// trends predicts the branch of a proposal when what is remembered does not tell:
-// a moving average per limit of which was right. A wrong guess costs one more
-// write, never a wrong answer.
+// trends predicts the branch of a proposal when what is remembered does not tell, by
+// what was right lately for that limit. A wrong guess costs one more write, never a
+// wrong answer.
 type trends struct {
 	limits *lru.Cache[*limit.Limit, *trend]
 }
 
-// trend is the share of cases in which branch 1 was right, in 1/65536.
-type trend struct{ share atomic.Int32 }
+// A trend has two moving averages, as keys that were never seen and keys that were
+// seen long ago behave differently.
+type trend struct {
+	// unseen is how often branch 1 was right for a key of which nothing is remembered.
+	unseen share
+	// changed is how often another branch was right than the one a remembered state told.
+	changed share
+}
 
-const (
-	maxTrends = 4096
-	one       = 1 << 16
-	// weight: each case counts a sixteenth, so that some ten cases turn a prediction.
-	weight = 16
-)
+// A share is a moving average of yes and no. It begins at no.
+type share struct{ of65536 atomic.Int32 }
+
+// Each case counts a quarter: on Lambda an instance sees few, so three must turn a guess.
+const shareWeight = 4
+
+func (s *share) likely() bool { return s.of65536.Load() > 1<<15 }
+
+// count takes a case into the average. Lost updates of concurrent callers do not matter.
+func (s *share) count(yes bool) {
+	target := int32(0)
+	if yes {
+		target = 1 << 16
+	}
+	now := s.of65536.Load()
+	s.of65536.Store(now + (target-now)/shareWeight)
+}
+
+// maxTrends is of how many limits there are trends.
+const maxTrends = 4096
 
 func newTrends() *trends {
 	limits, err := lru.New[*limit.Limit, *trend](maxTrends)
@@ -45,30 +65,23 @@ func (t *trends) of(l *limit.Limit) *trend {
 	return tr
 }
 
-// expected returns the branch to try first.
-func (t *trend) expected() limit.Branch {
-	if t.share.Load() > one/2 {
-		return 1
-	}
-	return 0
-}
-
-// was counts which branch was right. Lost updates of concurrent callers do not matter.
-func (t *trend) was(b limit.Branch) {
-	share := t.share.Load()
-	target := int32(0)
-	if b == 1 {
-		target = one
-	}
-	t.share.Store(share + (target-share)/weight)
-}
-
-// predict replaces a proposal whose branch the remembered state does not tell.
+// predict replaces a proposal whose branch the remembered state does not tell. One
+// that was refused by a state too old to be trusted is made anew in any case.
 func (e *Engine) predict(v *view, l *limit.Limit, now time.Time, cost int64) {
-	v.unsure = true
-	b := e.trends.of(l).expected()
-	if v.proposal.Refusal != nil || v.proposal.Branch != b {
-		v.proposal = l.Propose(l.Assume(b, now), now, cost)
+	refusedOnce := v.proposal.Refusal != nil
+	v.unsure, v.unseen, v.told = true, refusedOnce || v.at.IsZero(), v.proposal.Branch
+	t := e.trends.of(l)
+	expected := v.told
+	switch {
+	case v.unseen && t.unseen.likely():
+		expected = 1
+	case v.unseen:
+		expected = 0
+	case t.changed.likely():
+		expected = 1 - v.told
+	}
+	if refusedOnce || expected != v.told {
+		v.proposal = l.Propose(l.Assume(expected, now), now, cost)
 	}
 }
 
@@ -78,8 +91,14 @@ func (e *Engine) learn(a *answer) {
 		return
 	}
 	for i, r := range a.item.Rules {
-		if v := &a.views[i]; v.unsure && v.proposal.Branch <= 1 {
-			e.trends.of(r.Limit).was(v.proposal.Branch)
+		v := &a.views[i]
+		right := v.proposal.Branch
+		switch {
+		case !v.unsure || right > 1:
+		case v.unseen:
+			e.trends.of(r.Limit).unseen.count(right == 1)
+		default:
+			e.trends.of(r.Limit).changed.count(right != v.told)
 		}
 	}
 }

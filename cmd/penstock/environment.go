@@ -1,0 +1,71 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/seed43908478/penstock/quota"
+	"github.com/seed43908478/penstock/store/dynamo"
+)
+
+// defaultConfig is read when it is there and no other file is named.
+const defaultConfig = "penstock.yaml"
+
+// tables are the tables to use: PENSTOCK_STATE_TABLE and PENSTOCK_CONFIG_TABLE.
+func tables() dynamo.Tables {
+	return dynamo.Tables{
+		State:  cmp.Or(os.Getenv("PENSTOCK_STATE_TABLE"), "penstock-state"),
+		Config: cmp.Or(os.Getenv("PENSTOCK_CONFIG_TABLE"), "penstock-config"),
+	}
+}
+
+// aws is where the tables are, by the usual AWS environment.
+func aws(ctx context.Context) (*dynamodb.Client, error) {
+	client, err := dynamo.LoadClient(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("the AWS environment: %w", err)
+	}
+	return client, nil
+}
+
+// secret signs keys: PENSTOCK_SECRET, or one made for this process.
+func secret() (s []byte, made bool) {
+	if s := os.Getenv("PENSTOCK_SECRET"); s != "" {
+		return []byte(s), false
+	}
+	s = make([]byte, 32)
+	_, _ = rand.Read(s) // never fails
+	return s, true
+}
+
+// readConfig reads and checks a configuration file. Its errors begin with file and line.
+func readConfig(path string) (quota.Config, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return quota.Config{}, err
+	}
+	c, err := quota.ParseYAML(data)
+	if problems, ok := errors.AsType[quota.Problems](err); ok {
+		return quota.Config{}, fmt.Errorf("the configuration has errors:\n%s", problems.In(path))
+	}
+	return c, err
+}
+
+// findConfig reads the named file, else penstock.yaml here, else returns the example.
+func findConfig(path string) (c quota.Config, from string, err error) {
+	if path == "" {
+		if _, err := os.Stat(defaultConfig); errors.Is(err, fs.ErrNotExist) {
+			return quota.Example(), "", nil
+		}
+		path = defaultConfig
+	}
+	c, err = readConfig(path)
+	return c, path, err
+}

@@ -1,0 +1,260 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed43908478/penstock/apikey"
+	"github.com/seed43908478/penstock/engine"
+	"github.com/seed43908478/penstock/httpapi"
+	"github.com/seed43908478/penstock/quota"
+	"github.com/seed43908478/penstock/store"
+	"github.com/seed43908478/penstock/store/dynamo"
+	"github.com/seed43908478/penstock/store/memory"
+)
+
+// shutdownTime is how long requests under way may take when the process is asked to stop.
+const shutdownTime = 10 * time.Second
+
+type serveOptions struct {
+	config       string
+	addr         string
+	store        string
+	createTables bool
+	auth         string
+	verbose      bool
+}
+
+func newServe() *cobra.Command {
+	var o serveOptions
+	c := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the whole system in one process",
+		Long: "Run the whole system in one process.\n\n" +
+			"Plans and tenants come from --config, else from ./penstock.yaml, else from a built-in example with the\n" +
+			"tenants acme and globex. With --store dynamodb the configuration is kept in the config table: a file\n" +
+			"is applied to it at start, as penstock apply would; the example only when the table has none yet.\n\n" +
+			"Environment: the usual AWS_… variables, AWS_ENDPOINT_URL_DYNAMODB for an emulator; PENSTOCK_STATE_TABLE\n" +
+			"(penstock-state), PENSTOCK_CONFIG_TABLE (penstock-config); PENSTOCK_SECRET signs keys (made at start when unset);\n" +
+			"PENSTOCK_MAX_INSTANCES shares limits out while the table is away (10 when unset).",
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return serve(c.Context(), o) },
+	}
+	f := c.Flags()
+	f.StringVar(&o.config, "config", "", "plans and tenants (default ./penstock.yaml, else a built-in example)")
+	f.StringVar(&o.addr, "addr", "127.0.0.1:8080", "address to listen on")
+	f.StringVar(&o.store, "store", "memory", "where state is kept: memory or dynamodb")
+	f.BoolVar(&o.createTables, "create-tables", false, "with dynamodb: create the tables that are missing")
+	f.StringVar(&o.auth, "auth", "", "who may check: open or keys (default open on a loopback address; else keys must be said)")
+	f.BoolVar(&o.verbose, "verbose", false, "log every request")
+	return c
+}
+
+func noArgs(c *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usageError{fmt.Errorf("%s takes no argument %q", c.CommandPath(), args[0])}
+	}
+	return nil
+}
+
+// A backend is what a server decides on: where state is kept and what the plans are.
+type backend struct {
+	store store.Store
+	plans httpapi.Snapshots
+	keys  apikey.Source
+	about []any // for the log
+}
+
+func serve(ctx context.Context, o serveOptions) error {
+	level := slog.LevelInfo
+	if o.verbose {
+		level = slog.LevelDebug
+	}
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+	auth, err := whoMayCall(o.auth, o.addr)
+	if err != nil {
+		return err
+	}
+	instances, err := maxInstances()
+	if err != nil {
+		return err
+	}
+	key, made := secret()
+	b, err := newBackend(ctx, o, auth, key)
+	if err != nil {
+		return err
+	}
+	if made && auth == httpapi.AuthKeys {
+		log.Warn("PENSTOCK_SECRET is not set: keys are signed with a secret made for this process and end with it")
+	}
+	handler := httpapi.New(httpapi.Options{
+		Decider:  engine.New(b.store, engine.Options{Instances: instances}),
+		Plans:    b.plans,
+		Auth:     auth,
+		Verifier: apikey.NewVerifier(key, b.keys, apikey.VerifierOptions{}),
+		Logger:   log,
+	})
+	listener, err := net.Listen("tcp", o.addr)
+	if err != nil {
+		return err
+	}
+	log.Info("listening", append([]any{"url", "http://" + listener.Addr().String(), "auth", string(auth)}, b.about...)...)
+	return serveUntilDone(ctx, log, listener, handler)
+}
+
+// serveUntilDone serves until ctx ends, and then lets the requests under way end.
+func serveUntilDone(ctx context.Context, log *slog.Logger, l net.Listener, h http.Handler) error {
+	server := &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    16 << 10,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(l) }()
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	log.Info("stopping")
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
+	defer cancel()
+	if err := server.Shutdown(ending); err != nil {
+		return fmt.Errorf("some requests did not end within %s: %w", shutdownTime, err)
+	}
+	return nil
+}
+
+// whoMayCall is what --auth says; without it only this machine may call without a key.
+func whoMayCall(auth, addr string) (httpapi.Auth, error) {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return "", usageError{fmt.Errorf("--addr %q: %w", addr, err)}
+	}
+	switch httpapi.Auth(auth) {
+	case httpapi.AuthKeys, httpapi.AuthOpen:
+		return httpapi.Auth(auth), nil
+	case "":
+	default:
+		return "", usageError{fmt.Errorf("--auth is open or keys, not %q", auth)}
+	}
+	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
+		return httpapi.AuthOpen, nil
+	}
+	return "", usageError{fmt.Errorf("%s can be reached from other machines: add --auth keys to ask callers for a key", addr)}
+}
+
+// maxInstances is PENSTOCK_MAX_INSTANCES; 0 when it is not set.
+func maxInstances() (int, error) {
+	s := os.Getenv("PENSTOCK_MAX_INSTANCES")
+	if s == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 {
+		return 0, fmt.Errorf("PENSTOCK_MAX_INSTANCES is the number of instances there may be, at least 1, not %q", s)
+	}
+	return n, nil
+}
+
+func newBackend(ctx context.Context, o serveOptions, auth httpapi.Auth, secret []byte) (*backend, error) {
+	switch o.store {
+	case "memory":
+		return newMemory(o, auth, secret)
+	case "dynamodb":
+		return newDynamoDB(ctx, o)
+	}
+	return nil, usageError{fmt.Errorf("--store is memory or dynamodb, not %q", o.store)}
+}
+
+func newMemory(o serveOptions, auth httpapi.Auth, secret []byte) (*backend, error) {
+	if o.createTables {
+		return nil, usageError{errors.New("--create-tables goes with --store dynamodb")}
+	}
+	c, from, err := findConfig(o.config)
+	if err != nil {
+		return nil, err
+	}
+	snapshot, err := c.Compile()
+	if err != nil {
+		return nil, err
+	}
+	keys := apikey.Static{}
+	if auth == httpapi.AuthKeys {
+		key, record := apikey.Mint(secret, apikey.Options{Scopes: []apikey.Scope{apikey.CheckAny}, Now: time.Now()})
+		keys[record.ID] = record
+		fmt.Println("A key that may check for every tenant, while this process runs:\n" + key)
+	}
+	if from == "" {
+		from = "built-in example"
+	}
+	return &backend{
+		store: memory.New(),
+		plans: func(context.Context) *quota.Snapshot { return snapshot },
+		keys:  keys,
+		about: []any{"store", "memory", "config", from},
+	}, nil
+}
+
+func newDynamoDB(ctx context.Context, o serveOptions) (*backend, error) {
+	client, err := aws(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names := tables()
+	if o.createTables {
+		if err := createTables(ctx, client, names); err != nil {
+			return nil, err
+		}
+	}
+	table := dynamo.NewConfigTable(client, names.Config)
+	from, err := configure(ctx, table, o.config)
+	if err != nil {
+		return nil, err
+	}
+	live, err := quota.NewLive(ctx, table, quota.LiveOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("the plans of table %s: %w", names.Config, err)
+	}
+	return &backend{
+		store: dynamo.New(client, names.State),
+		plans: live.Snapshot,
+		keys:  table,
+		about: []any{"store", "dynamodb", "tables", names.State + ", " + names.Config, "config", from},
+	}, nil
+}
+
+// configure applies a configuration file, or the example to a table that has none.
+func configure(ctx context.Context, table *dynamo.ConfigTable, path string) (from string, err error) {
+	c, from, err := findConfig(path)
+	if err != nil {
+		return "", err
+	}
+	if from == "" {
+		version, err := table.Version(ctx)
+		if err != nil {
+			return "", err
+		}
+		if version > 0 {
+			return fmt.Sprintf("version %d of the table", version), nil
+		}
+		from = "built-in example"
+	}
+	a, err := applyConfig(ctx, table, c)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s, version %d of the table", from, a.Version), nil
+}
