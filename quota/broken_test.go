@@ -23,9 +23,9 @@ penstock.yaml:4: plans.free.limits[0].algorithm: "token-bucket" is unknown: use 
 	"alias-bomb.yaml": `
 penstock.yaml:1: a: is unknown: remove it; there are default_plan, plans, tenants
 penstock.yaml:2: b: is unknown: remove it; there are default_plan, plans, tenants
-penstock.yaml:3: plans: has the anchor &p, which is not supported: remove it
+penstock.yaml:3: plans: has the anchor "p", which is not supported: remove it
 penstock.yaml:4: tenants: is an alias, which is not supported: write the value out; a * that stands for itself is written in quotes, as in "*"
-penstock.yaml:5: default_plan: has the anchor &d, which is not supported: remove it
+penstock.yaml:5: default_plan: has the anchor "d", which is not supported: remove it
 `,
 	"burst.yaml": `
 penstock.yaml:4: plans.free.limits[0].burst: must not be negative, but is -1
@@ -198,7 +198,7 @@ penstock.yaml:1: must be members, as in name: value, not a single value
 penstock.yaml:2: not YAML: while scanning for the next token: found character that cannot start any token; indent with spaces, not tabs
 `,
 	"tag.yaml": `
-penstock.yaml:2: default_plan: has the tag !!str, which is not supported: remove it
+penstock.yaml:2: default_plan: has the tag "!!str", which is not supported: remove it
 `,
 	"tenant-name.yaml": `
 penstock.yaml:3: tenants["acme/west"]: a tenant's name is 1 to 128 of A-Z, a-z, 0-9 and . _ : @ -

@@ -7,22 +7,23 @@ import (
 	"github.com/seed43908478/penstock/limit"
 )
 
-// All limits that are by the same are decided in one write of one item, so that one
-// write must be able to hold them. DynamoDB takes 300 operators and functions in an
-// update expression, and 4 KiB in each of the two expressions. What a limit needs is
-// estimated from above, for a call of the largest cost:
+// All limits that are by the same are decided in one write of one item, so one write
+// must be able to hold them. DynamoDB takes 300 operators and functions in an
+// expression, and 4 KiB of it. What a limit needs is estimated from above, for a call
+// of the largest cost:
 //
-//   - a bucket guards two registers (exists, or lies between; and the joints) and sets
-//     two: 14 operators, less than 190 bytes of guards and 100 of changes;
-//   - a log compares each time it replaces and joins the comparisons, 2 operators, up
-//     to 26 bytes ("#a0[99]<=:g0 AND ") and 9 of removal for each permit; a guard on
-//     its size and the appending take 8 operators and 120 bytes more.
+//   - A bucket guards two registers, of which one may be absent, and sets two: 5
+//     operators, 46 bytes of guards and 24 of changes, counted as 6, 80 and 40.
+//   - A log compares each time that it replaces, with 2 operators and up to 20 bytes
+//     (" AND #12[99] <= :34"), takes it out and puts another in, with up to 30 bytes
+//     (", #12[99]" and ", #12[100098] = :34"), counted as 22 and 32. Around that are 7
+//     operators and 60 bytes, counted as 8 and 80.
 //
-// The bounds hold with what a request id adds.
+// What is left free is for the item's own: its expiry and the ids of requests.
 const (
-	maxLimits    = 20  // in one item
-	maxOperators = 280 // of 300
-	maxBytes     = 3900
+	maxLimits    = 20   // in one item
+	maxOperators = 280  // of 300, guards and changes together
+	maxBytes     = 3900 // of 4,096, guards and changes each
 )
 
 type budget struct{ limits, operators, guards, changes int }
@@ -30,15 +31,15 @@ type budget struct{ limits, operators, guards, changes int }
 func (b *budget) add(l *limit.Limit) {
 	b.limits++
 	if l.Policy().Algorithm != "sliding_window_log" {
-		b.operators += 14
-		b.guards += 190
-		b.changes += 100
+		b.operators += 6
+		b.guards += 80
+		b.changes += 40
 		return
 	}
 	cost := int(l.Capacity())
 	b.operators += 2*cost + 8
-	b.guards += 26*cost + 120
-	b.changes += 9*cost + 120
+	b.guards += 22*cost + 80
+	b.changes += 32*cost + 80
 }
 
 func (b *budget) exceeded() bool {

@@ -48,8 +48,10 @@ func (g *group) match(r *Request) []*Rule {
 		case !copied && from+len(rules) == i:
 			rules = g.rules[from : i+1 : i+1]
 		default:
-			// Appending to a slice without room copies it first.
-			rules, copied = append(rules, g.rules[i]), true
+			if !copied {
+				rules, copied = append(make([]*Rule, 0, len(g.rules)), rules...), true
+			}
+			rules = append(rules, g.rules[i])
 		}
 	}
 	return rules

@@ -309,9 +309,9 @@ func (r *reader) plain(path string, n *yaml.Node) bool {
 	case n.Kind == yaml.AliasNode:
 		r.unreadable(path, n, "is an alias, which is not supported: write the value out; "+quoteStar)
 	case n.Anchor != "":
-		r.unreadable(path, n, "has the anchor &%.40s, which is not supported: remove it", n.Anchor)
+		r.unreadable(path, n, "has the anchor %.40q, which is not supported: remove it", n.Anchor)
 	case n.Style&yaml.TaggedStyle != 0:
-		r.unreadable(path, n, "has the tag %.40s, which is not supported: remove it", n.Tag)
+		r.unreadable(path, n, "has the tag %.40q, which is not supported: remove it", n.Tag)
 	default:
 		return true
 	}

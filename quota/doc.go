@@ -1,0 +1,46 @@
+// Package quota says which limits a request counts in: plans, the tenants that have
+// them, and what a tenant has instead. It knows neither counts nor the store; the
+// engine decides what this package finds.
+//
+// # One request
+//
+// An operator writes
+//
+//	plans:
+//	  free:
+//	    limits:
+//	      - {name: per-user, by: [subject], algorithm: token_bucket, quota: 10, period: 1s, burst: 20}
+//	      - {name: daily, algorithm: token_bucket, quota: 1000, period: day}
+//	      - {name: exports, algorithm: sliding_window_log, quota: 5, period: minute, match: {resource: "POST /exports*"}}
+//	tenants:
+//	  acme:
+//	    plan: free
+//	    limits:
+//	      - {name: daily, algorithm: token_bucket, quota: 2000, period: day}
+//
+// [ParseYAML] makes a [Config] of it, or lists everything that is wrong with it, by
+// line. [Config.Compile] makes a [Snapshot], in which acme has three limits: per-user,
+// its own daily in the place of the plan's, and exports. Then
+//
+//	snapshot.Match(quota.Request{Tenant: "acme", Resource: "POST /exports/7", Subject: "alice"})
+//
+// finds two items, because limits that are by the same parts are decided by one write:
+//
+//	acme|subject|SAy71MWsxhML1U3tr97yeQ   per-user         alice's own count
+//	acme||                                daily, exports   the tenant's
+//
+// For "GET /search" the second item has daily alone. It is remembered for a day all
+// the same, and so is it for an export: [Item.Memory] is of all limits that can be in
+// the item, else an export would let the store forget the day.
+//
+// A request without a subject counts as well: all of them share one count, which is
+// nobody's. A tenant that is not configured has the default plan; without one the
+// error is [ErrUnknownTenant].
+//
+// # In force
+//
+// A [Live] holds the snapshot in force. In memory it is [NewStatic]; [NewLive] follows
+// what is saved, in the form of [Encode] and [Decode]. Every 30 seconds a call that
+// comes by asks for the version, waits 50 milliseconds at most, and is served what
+// there was when that is not enough. What this version cannot use is kept out.
+package quota
