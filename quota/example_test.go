@@ -1,6 +1,7 @@
 package quota_test
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
@@ -48,7 +49,7 @@ func TestExample(t *testing.T) {
 			t.Errorf("%s counts in\n%q, want\n%q", c.name, got, c.want)
 		}
 	}
-	if _, err := snapshot.Match(quota.Request{Tenant: "initech", Resource: "GET /"}); err != quota.ErrUnknownTenant {
+	if _, err := snapshot.Match(quota.Request{Tenant: "initech", Resource: "GET /"}); !errors.Is(err, quota.ErrUnknownTenant) {
 		t.Errorf("a tenant nobody configured: %v, want ErrUnknownTenant", err)
 	}
 }

@@ -1,6 +1,7 @@
 package quota_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -211,7 +212,7 @@ func TestTenantsWithoutOverridesShareTheirPlan(t *testing.T) {
 
 func TestZeroSnapshotKnowsNobody(t *testing.T) {
 	t.Parallel()
-	if _, err := new(quota.Snapshot).Match(quota.Request{Tenant: "acme"}); err != quota.ErrUnknownTenant {
+	if _, err := new(quota.Snapshot).Match(quota.Request{Tenant: "acme"}); !errors.Is(err, quota.ErrUnknownTenant) {
 		t.Errorf("%v, want ErrUnknownTenant", err)
 	}
 }

@@ -43,7 +43,7 @@ func (p Problem) where() string {
 
 // Problems is the error of a configuration: all that is wrong with it, by line. After
 // a hundred it only says how many more there are.
-type Problems []Problem
+type Problems []Problem //nolint:errname // what is wrong is what it holds; that it is an error is how it gets about
 
 // Error returns one problem a line.
 func (ps Problems) Error() string { return ps.join(Problem.String) }
