@@ -10,13 +10,22 @@ import (
 	"strings"
 )
 
-// Bootstrap builds a Lambda function for this machine's processor, by the Makefile and so
-// with the flags of the one that is deployed, and returns its path. The package is given
-// from the module's root: "./functions/check".
+// Function builds a Lambda function as SAM does, by the Makefile's target for its logical
+// id in template.yaml, but for this machine's processor. It returns the bootstrap's path.
+func Function(ctx context.Context, logicalID, dir string) (string, error) {
+	return filepath.Join(dir, "bootstrap"), makeTarget(ctx, "build-"+logicalID, "ARTIFACTS_DIR="+dir)
+}
+
+// Bootstrap builds any package as a Lambda function, with the same flags, and returns its
+// path. The package is given from the module's root: "./integration/coldstart/hello".
 func Bootstrap(ctx context.Context, pkg, dir string) (string, error) {
 	out := filepath.Join(dir, "bootstrap")
-	return out, run(ctx, "make", "--no-print-directory", "bootstrap",
-		"GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH, "PACKAGE="+pkg, "OUT="+out)
+	return out, makeTarget(ctx, "bootstrap", "PACKAGE="+pkg, "OUT="+out)
+}
+
+// makeTarget has the Makefile, which has the flags of production, make something for this machine.
+func makeTarget(ctx context.Context, target string, variables ...string) error {
+	return run(ctx, "make", append([]string{"--no-print-directory", target, "GOOS=" + runtime.GOOS, "GOARCH=" + runtime.GOARCH}, variables...)...)
 }
 
 // Command builds a command as go install would, and returns its path.

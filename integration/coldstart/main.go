@@ -70,7 +70,7 @@ func measure(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
-	check, err := build.Bootstrap(ctx, "./functions/check", filepath.Join(dir, "check"))
+	check, err := build.Function(ctx, "CheckFunction", filepath.Join(dir, "check"))
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,133 @@
+package integration_test
+
+import (
+	"bytes"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/seed43908478/penstock/apikey"
+	"github.com/seed43908478/penstock/store/dynamo"
+	"github.com/seed43908478/penstock/store/dynamo/dynamotest"
+)
+
+// What template.yaml allows the check function and what it does must be the same: it
+// fails on an account with less, and with more there is something to steal.
+func TestTheRoleAllowsWhatTheFunctionDoes(t *testing.T) {
+	d := deploy(t, limited(bucket(1)))
+	seen := watch(t, dynamotest.Endpoint(t), d.tables)
+	key := d.key(t, apikey.CheckAny, "")
+	f := launch(t, environment(seen.url, d.tables)...)
+	invoke(t, f, keyed(t, "v2_check", key, ask("bob"))).want(t, 200)
+	invoke(t, f, keyed(t, "v2_check", key, ask("bob"))).want(t, 429)
+	peek := ask("alice")
+	peek["cost"] = 0
+	invoke(t, f, keyed(t, "v2_check", key, peek)).want(t, 200)
+
+	if allowed, done := allowedActions(t), seen.actions(); !slices.Equal(allowed, done) {
+		t.Errorf("template.yaml allows %v, and the function does %v", allowed, done)
+	}
+}
+
+// allowedActions reads the statements of CheckRole that are about tables, as "StateTable GetItem".
+func allowedActions(t *testing.T) []string {
+	t.Helper()
+	data, err := os.ReadFile("../template.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var template struct {
+		Resources struct {
+			CheckRole struct {
+				Properties struct {
+					Policies []struct {
+						PolicyDocument struct {
+							Statement []struct {
+								Action   any    `yaml:"Action"`
+								Resource string `yaml:"Resource"` // !GetAtt StateTable.Arn
+							} `yaml:"Statement"`
+						} `yaml:"PolicyDocument"`
+					} `yaml:"Policies"`
+				} `yaml:"Properties"`
+			} `yaml:"CheckRole"`
+		} `yaml:"Resources"`
+	}
+	// What has no place above is left out: most of the template.
+	if err := yaml.Unmarshal(data, &template); err != nil {
+		t.Fatal(err)
+	}
+	var actions []string
+	for _, policy := range template.Resources.CheckRole.Properties.Policies {
+		for _, statement := range policy.PolicyDocument.Statement {
+			table, ok := strings.CutSuffix(statement.Resource, "Table.Arn")
+			if !ok {
+				continue
+			}
+			list, ok := statement.Action.([]any)
+			if !ok {
+				list = []any{statement.Action}
+			}
+			for _, action := range list {
+				actions = append(actions, table+" "+strings.TrimPrefix(action.(string), "dynamodb:"))
+			}
+		}
+	}
+	slices.Sort(actions)
+	return actions
+}
+
+// A watcher stands before DynamoDB Local and notes what is asked of it.
+type watcher struct {
+	url  string
+	mu   sync.Mutex
+	seen map[string]bool
+}
+
+// watch passes everything on to the endpoint.
+func watch(t *testing.T, endpoint string, tables dynamo.Tables) *watcher {
+	t.Helper()
+	target, err := url.Parse(endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &watcher{seen: map[string]bool{}}
+	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}
+	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+		table := "Other"
+		for name, as := range map[string]string{tables.State: "State", tables.Config: "Config"} {
+			if bytes.Contains(body, []byte(name)) {
+				table = as
+			}
+		}
+		w.mu.Lock()
+		w.seen[table+" "+operation] = true
+		w.mu.Unlock()
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		proxy.ServeHTTP(rw, r)
+	}))
+	t.Cleanup(server.Close)
+	w.url = server.URL
+	return w
+}
+
+// actions returns what was asked, in order of name.
+func (w *watcher) actions() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Sorted(maps.Keys(w.seen))
+}
