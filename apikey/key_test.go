@@ -57,6 +57,30 @@ func TestEmptySecretIsRefusedAtStart(t *testing.T) {
 
 // malformedKeys returns what is not a key, by what is wrong with it.
 func malformedKeys(key string) map[string]string {
+	return map[string]string{
+		"empty":              "",
+		"prefix only":        "pk_",
+		"another prefix":     "sk" + key[2:],
+		"upper case":         strings.ToUpper(key),
+		"too short":          key[:len(key)-1],
+		"too long":           key + "a",
+		"space before":       " " + key[:len(key)-1],
+		"newline":            key[:len(key)-1] + "\n",
+		"no mac":             key[:macAt],
+		"a digit not used":   key[:5] + "1" + key[6:],
+		"8 in the secret":    key[:secretAt] + "8" + key[secretAt+1:],
+		"9 in the mac":       key[:macAt] + "9" + key[macAt+1:],
+		"letters not ASCII":  key[:5] + "é" + key[7:],
+		"joints moved":       key[:secretAt-2] + "_" + key[secretAt-2:secretAt-1] + key[secretAt:],
+		"no first joint":     key[:secretAt-1] + "a" + key[secretAt:],
+		"no second joint":    key[:macAt-1] + "a" + key[macAt:],
+		"all the same":       strings.Repeat("a", keyLen),
+		"an underscore more": key[:5] + "_" + key[6:],
+	}
+}
+
+// forgedKeys returns what looks like a key, by what was changed.
+func forgedKeys(key string) map[string]string {
 	change := func(i int) string { // another letter of the alphabet
 		c := byte('a')
 		if key[i] == c {
@@ -65,23 +89,24 @@ func malformedKeys(key string) map[string]string {
 		return key[:i] + string(c) + key[i+1:]
 	}
 	return map[string]string{
-		"empty":             "",
-		"prefix only":       "pk_",
-		"another prefix":    "sk" + key[2:],
-		"upper case":        strings.ToUpper(key),
-		"too short":         key[:len(key)-1],
-		"too long":          key + "a",
-		"space before":      " " + key[:len(key)-1],
-		"newline":           key[:len(key)-1] + "\n",
-		"no mac":            key[:macAt],
-		"a digit not used":  key[:5] + "1" + key[6:],
-		"letters not ASCII": key[:5] + "é" + key[7:],
 		"another id":        change(len(prefix)),
 		"another secret":    change(secretAt),
 		"another mac":       change(macAt),
 		"mac's last letter": change(keyLen - 1),
-		"joints moved":      key[:secretAt-2] + "_" + key[secretAt-2:secretAt-1] + key[secretAt:],
-		"all the same":      strings.Repeat("a", keyLen),
+	}
+}
+
+func TestOnlyKeysAreSplit(t *testing.T) {
+	key, _ := Mint(operatorSecret, Options{Now: start})
+	for name, malformed := range malformedKeys(key) {
+		if p, ok := split(malformed); ok {
+			t.Errorf("%s: %q was split into %+v", name, malformed, p)
+		}
+	}
+	for name, forged := range forgedKeys(key) {
+		if _, ok := split(forged); !ok {
+			t.Errorf("%s: %q has the syntax of a key", name, forged)
+		}
 	}
 }
 
@@ -90,6 +115,9 @@ func FuzzSplit(f *testing.F) {
 	f.Add(key)
 	for _, malformed := range malformedKeys(key) {
 		f.Add(malformed)
+	}
+	for _, forged := range forgedKeys(key) {
+		f.Add(forged)
 	}
 	f.Fuzz(func(t *testing.T, key string) {
 		p, ok := split(key)

@@ -3,6 +3,7 @@ package apikey
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -32,6 +33,9 @@ func (s *askedSource) Key(ctx context.Context, id string) (Record, bool, error) 
 	}
 	if s.down.Load() {
 		return Record{}, false, errDown
+	}
+	if err := ctx.Err(); err != nil {
+		return Record{}, false, err
 	}
 	return s.records.Key(ctx, id)
 }
@@ -78,7 +82,9 @@ func TestGenuineKeyVerifies(t *testing.T) {
 
 func TestMalformedKeyIsRefusedWithoutAsking(t *testing.T) {
 	d := newDesk(t, Options{})
-	for name, key := range malformedKeys(d.key) {
+	keys := malformedKeys(d.key)
+	maps.Copy(keys, forgedKeys(d.key))
+	for name, key := range keys {
 		if _, err := d.Verify(t.Context(), key); !errors.Is(err, ErrMalformed) {
 			t.Errorf("%s: got %v, want %v", name, err, ErrMalformed)
 		}
@@ -236,6 +242,14 @@ func TestSourceThatHangsIsUnavailable(t *testing.T) {
 			t.Errorf("took %s, want 1s", took)
 		}
 	})
+}
+
+// A monotonic clock stands still while an instance is frozen.
+func TestKeysGrowOldByTheWallClock(t *testing.T) {
+	v := NewVerifier(operatorSecret, Static{}, VerifierOptions{})
+	if now := v.options.Now(); now != now.Round(0) {
+		t.Errorf("%s has a monotonic reading", now)
+	}
 }
 
 func TestMemoryIsBounded(t *testing.T) {

@@ -134,7 +134,13 @@ func (s *server) detail(c *checkRequest, d *engine.Decision) string {
 		return "Too many calls compete for the same permits and nothing was decided; " + again
 	case engine.HotKey:
 		return "There are more calls for this key than can be counted; " + again
+	default:
+		return s.detailOfLimit(c, d, again)
 	}
+}
+
+// detailOfLimit says a refusal by a limit.
+func (s *server) detailOfLimit(c *checkRequest, d *engine.Decision, again string) string {
 	v := deciding(d)
 	if v == nil {
 		return "The call was refused; " + again

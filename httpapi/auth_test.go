@@ -3,6 +3,7 @@ package httpapi
 import (
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -186,6 +187,5 @@ func TestKeyComesBeforeTheBody(t *testing.T) {
 
 func TestHealthNeedsNoKey(t *testing.T) {
 	d := newDoor(t, func(o *Options) { o.Auth = AuthKeys })
-	r, _ := http.NewRequest("GET", "/healthz", nil)
-	d.send(r).has(200, "")
+	d.send(httptest.NewRequestWithContext(t.Context(), "GET", "/healthz", nil)).has(200, "")
 }

@@ -98,10 +98,10 @@ func (d *document) skip() error { return grammar(d.dec.SkipValue()) }
 // end checks that nothing follows.
 func (d *document) end() error {
 	_, err := d.dec.ReadToken()
-	switch {
-	case err == io.EOF:
+	if errors.Is(err, io.EOF) {
 		return nil
-	case err == nil:
+	}
+	if err == nil {
 		return &problem{kind: invalidRequest, detail: "Something follows the JSON document; send one object only."}
 	}
 	return grammar(err)
@@ -138,12 +138,12 @@ func (d *document) integer(member string, least, most int64) (n int64, ok bool, 
 		d.fault(member, "must be a whole number, written without a fraction or an exponent")
 		return 0, false, nil
 	}
-	n, err = strconv.ParseInt(string(v), 10, 64)
-	if err != nil || n < least || n > most {
+	n, _ = strconv.ParseInt(string(v), 10, 64) // beyond 64 bits, n is the nearest that there is
+	ok = least <= n && n <= most
+	if !ok {
 		d.fault(member, fmt.Sprintf("must be from %d to %d", least, most))
-		return 0, false, nil
 	}
-	return n, true, nil
+	return n, ok, nil
 }
 
 func wrongKind(want string, got jsontext.Kind) string {
@@ -167,8 +167,9 @@ func kindName(k jsontext.Kind) string {
 		return "an object"
 	case '[':
 		return "an array"
+	default:
+		return "something else"
 	}
-	return "something else"
 }
 
 // grammar returns what a caller is told of an error of the decoder.
@@ -176,7 +177,7 @@ func grammar(err error) error {
 	if err == nil {
 		return nil
 	}
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return &problem{kind: invalidRequest, detail: "The body is empty; send a JSON object."}
 	}
 	p := &problem{kind: invalidRequest, detail: "The body is not JSON: it ends too early."}
@@ -186,7 +187,7 @@ func grammar(err error) error {
 	}
 	f := fault{member: memberAt(syntax.JSONPointer)}
 	switch {
-	case syntax.Err == jsontext.ErrDuplicateName:
+	case errors.Is(err, jsontext.ErrDuplicateName):
 		f.detail = "is there twice; keep one"
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return p

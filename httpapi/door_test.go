@@ -100,7 +100,7 @@ func (d *door) post(path, body string, header ...string) answer {
 }
 
 func post(path, body string, header ...string) *http.Request {
-	r := httptest.NewRequest("POST", path, strings.NewReader(body))
+	r := httptest.NewRequestWithContext(context.Background(), "POST", path, strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
 	for _, h := range header {
 		name, value, _ := strings.Cut(h, ": ")

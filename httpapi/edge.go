@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"errors"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
@@ -18,7 +19,7 @@ type edge struct {
 func (e *edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if e.logger.Enabled(r.Context(), slog.LevelDebug) {
 		seen := &statusWriter{ResponseWriter: w, status: http.StatusOK}
-		defer e.log(r, seen, time.Now())
+		defer e.log(r, seen, e.now())
 		w = seen
 	}
 	defer e.recover(w, r)
@@ -36,7 +37,7 @@ func (e *edge) recover(w http.ResponseWriter, r *http.Request) {
 	if v == nil {
 		return
 	}
-	if v == http.ErrAbortHandler {
+	if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(v)
 	}
 	e.logger.ErrorContext(r.Context(), "a handler panicked", "method", r.Method, "route", r.Pattern, "panic", v, "stack", string(debug.Stack()))
@@ -45,7 +46,7 @@ func (e *edge) recover(w http.ResponseWriter, r *http.Request) {
 
 // log tells of a request: the route, not the address as the caller spelled it.
 func (e *edge) log(r *http.Request, w *statusWriter, began time.Time) {
-	e.logger.DebugContext(r.Context(), "request", "method", r.Method, "route", r.Pattern, "status", w.status, "took", time.Since(began))
+	e.logger.DebugContext(r.Context(), "request", "method", r.Method, "route", r.Pattern, "status", w.status, "took", e.now().Sub(began))
 }
 
 // statusWriter remembers the status.

@@ -33,7 +33,7 @@ func TestRoutes(t *testing.T) {
 		{"DELETE", "/v1", 404, "urn:penstock:not-found", ""},
 	} {
 		d := newDoor(t)
-		a := d.send(httptest.NewRequest(c.method, c.path, nil))
+		a := d.send(httptest.NewRequestWithContext(t.Context(), c.method, c.path, nil))
 		a.has(c.status, c.typ)
 		if got := a.Header.Get("Allow"); got != c.allow {
 			t.Errorf("%s %s: Allow is %q, want %q", c.method, c.path, got, c.allow)
@@ -47,7 +47,7 @@ func TestRoutes(t *testing.T) {
 func TestHealthAsksNobody(t *testing.T) {
 	d := newDoor(t)
 	d.err, d.noPlan, d.panics = errors.New("down"), errors.New("down"), "no"
-	a := d.send(httptest.NewRequest("GET", "/healthz", nil))
+	a := d.send(httptest.NewRequestWithContext(t.Context(), "GET", "/healthz", nil))
 	a.has(200, "")
 	if a.body != `{"status":"ok"}`+"\n" || len(d.calls)+len(d.requests) > 0 {
 		t.Errorf("got %s after %d questions", a.body, len(d.calls)+len(d.requests))
@@ -86,7 +86,7 @@ func TestBrowsersOfOtherOriginsAreRefused(t *testing.T) {
 
 func TestPreflightIsNotAnswered(t *testing.T) {
 	d := newDoor(t)
-	r := httptest.NewRequest("OPTIONS", "/v1/check", nil)
+	r := httptest.NewRequestWithContext(t.Context(), "OPTIONS", "/v1/check", nil)
 	r.Header.Set("Origin", "https://evil.example")
 	r.Header.Set("Access-Control-Request-Method", "POST")
 	d.send(r).has(405, "urn:penstock:method-not-allowed") // send looks for CORS headers
@@ -155,8 +155,8 @@ func TestAbortIsPassedOn(t *testing.T) {
 	d := newDoor(t)
 	d.panics = http.ErrAbortHandler
 	defer func() {
-		if v := recover(); v != http.ErrAbortHandler {
-			t.Errorf("recovered %v", v)
+		if err, _ := recover().(error); !errors.Is(err, http.ErrAbortHandler) {
+			t.Errorf("recovered %v", err)
 		}
 	}()
 	d.check()

@@ -154,7 +154,8 @@ func TestNoLimitHasNoRateLimitHeaders(t *testing.T) {
 func TestFieldsAreApart(t *testing.T) {
 	d := newDoor(t)
 	d.decision = allowed(lets(perUser(t), 19, 0))
-	h := d.check().Header
+	h := http.Header{}
+	d.handler.ServeHTTP(&sink{header: h}, post("/v1/check", padded(100)))
 	before := h.Clone()
 	h.Add("RateLimit-Policy", "x")
 	h.Add("RateLimit", "y")
@@ -167,7 +168,7 @@ func TestFieldsAreApart(t *testing.T) {
 
 func TestPoliciesAreRememberedByWhatTheyAre(t *testing.T) {
 	var p policies
-	if p.of(perUser(t)) != p.of(perUser(t)) {
+	if first, again := p.of(perUser(t)), p.of(perUser(t)); first != again {
 		t.Error("the same limit of another snapshot was rendered again")
 	}
 	other := rule(t, "per-user", limit.Policy{Algorithm: "token_bucket", Quota: 11, Period: time.Second, Burst: 20})

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -160,6 +161,7 @@ var badChecks = []struct {
 	// unknown members
 	{"unknown member", with(`"priority":1`), []string{"priority"}},
 	{"unknown member with a huge name", with(`"` + strings.Repeat("é", 3000) + `":1`), []string{strings.Repeat("é", 40) + "…"}},
+	{"unknown member to be cut in a letter", with(`"a` + strings.Repeat("é", 3000) + `":1`), []string{"a" + strings.Repeat("é", 39) + "…"}},
 	{"cost with a capital", with(`"Cost":1`), []string{"Cost"}},
 	{"max_wait_ms as a camel", with(`"maxWaitMs":0`), []string{"maxWaitMs"}},
 	{"several faults", `{"resource":"","cost":-1,"x":1}`, []string{"cost", "resource", "tenant", "x"}},
@@ -201,6 +203,8 @@ func TestDetailSaysWhatToDo(t *testing.T) {
 		`{"tenant":`:                          `The body is not JSON: it ends too early.`,
 		`{"tenant":"acme"}`:                   `resource is required: what is called, as in "GET /search".`,
 		with(`"cost":1.5`):                    `cost must be a whole number, written without a fraction or an exponent.`,
+		with(`"cost":1E2`):                    `cost must be a whole number, written without a fraction or an exponent.`,
+		with(`"max_wait_ms":30001`):           `max_wait_ms must be from 0 to 30000.`,
 		with(`"cost":-1`):                     `cost must be from 0 to 2147483647.`,
 		with(`"cost":null`):                   `cost must be a whole number, not null; leave it out instead.`,
 		with(`"subject":7`):                   `subject must be a string, not a number.`,
@@ -304,15 +308,36 @@ func TestBodyBoundedElsewhereIsTooLarge(t *testing.T) {
 	d.send(r).has(413, tooLong)
 }
 
-type brokenBody struct{ http.Request }
+func TestBodyDeclaredTooLargeIsNotRead(t *testing.T) {
+	d := newDoor(t)
+	r := post("/v1/check", padded(64<<10+1))
+	r.Body = io.NopCloser(readerFunc(func([]byte) (int, error) {
+		t.Error("it was read")
+		return 0, io.EOF
+	}))
+	d.send(r).has(413, tooLong)
+}
 
-func (brokenBody) Read([]byte) (int, error) { return 0, http.ErrBodyReadAfterClose }
-func (brokenBody) Close() error             { return nil }
+type readerFunc func([]byte) (int, error)
 
+func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
+
+// What came before a body broke off may be a whole check; it need not be what was meant.
 func TestBodyThatBreaksOffIsInvalid(t *testing.T) {
 	d := newDoor(t)
 	r := post("/v1/check", "")
-	r.Body, r.ContentLength = brokenBody{}, -1
+	broken := readerFunc(func([]byte) (int, error) { return 0, io.ErrUnexpectedEOF })
+	r.Body, r.ContentLength = io.NopCloser(io.MultiReader(strings.NewReader(padded(100)), broken)), -1
+	d.send(r).has(400, invalid)
+	if len(d.calls) > 0 {
+		t.Error("it was decided")
+	}
+}
+
+func TestRequestWithoutABodyIsInvalid(t *testing.T) {
+	d := newDoor(t)
+	r := post("/v1/check", "")
+	r.Body = nil
 	d.send(r).has(400, invalid)
 }
 
@@ -373,11 +398,11 @@ func FuzzCheckBody(f *testing.F) {
 			d := newDoor(t)
 			a := d.post(path, body)
 			switch a.StatusCode {
-			case 200:
+			case http.StatusOK:
 				if len(d.calls) == 0 && path == "/v1/check" {
 					t.Errorf("%s: allowed without a decision", body)
 				}
-			case 400, 413:
+			case http.StatusBadRequest, http.StatusRequestEntityTooLarge:
 				if len(d.calls) > 0 {
 					t.Errorf("%s: charged and refused", body)
 				}
