@@ -179,8 +179,12 @@ func TestLiveCallerWhoGivesUp(t *testing.T) {
 		time.Sleep(time.Minute)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
+		began := time.Now()
 		if got := live.Snapshot(ctx).Revision(); got != 1 {
 			t.Errorf("revision %d, want the stale 1", got)
+		}
+		if took := time.Since(began); took != time.Millisecond {
+			t.Errorf("waited %v for somebody who gave up after 1 ms", took)
 		}
 		time.Sleep(time.Second)
 		live.serves(2, 0) // the refresh was not given up
@@ -289,7 +293,10 @@ func TestLiveFrozenWithARefreshUnderWay(t *testing.T) {
 		time.Sleep(time.Second)
 		close(s.freeze)
 		synctest.Wait()
-		live.serves(2, 0) // what the first one finds out is of no interest any more
+		live.serves(2, 0)
+		if age := live.Age(); age != time.Second {
+			t.Errorf("age %v, want 1s: what the first one found out is of no interest any more", age)
+		}
 	})
 }
 
