@@ -28,10 +28,10 @@ const secret = "0123456789abcdef0123456789abcdef"
 // patience is how long a caller waits when everything is away.
 const patience = 3 * time.Second
 
-// built is where the binaries are, until all tests have run.
+// built has the binaries. They are built when a test asks, and kept until all have run.
 var built = struct {
-	dir   string
-	check func() (string, error)
+	check    func() (string, error)
+	penstock func() (string, error)
 }{}
 
 func TestMain(m *testing.M) {
@@ -42,9 +42,11 @@ func TestMain(m *testing.M) {
 			return 1
 		}
 		defer func() { _ = os.RemoveAll(dir) }() // the system clears what is left
-		built.dir = dir
 		built.check = sync.OnceValues(func() (string, error) {
 			return build.Function(context.Background(), "CheckFunction", filepath.Join(dir, "check"))
+		})
+		built.penstock = sync.OnceValues(func() (string, error) {
+			return build.Command(context.Background(), "./cmd/penstock", dir)
 		})
 		return m.Run()
 	}())
