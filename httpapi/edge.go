@@ -16,6 +16,7 @@ type edge struct {
 	origins http.CrossOriginProtection
 }
 
+// ServeHTTP answers a request, whatever happens.
 func (e *edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if e.logger.Enabled(r.Context(), slog.LevelDebug) {
 		seen := &statusWriter{ResponseWriter: w, status: http.StatusOK}
@@ -55,6 +56,7 @@ type statusWriter struct {
 	status int
 }
 
+// WriteHeader writes the status that it remembers.
 func (w *statusWriter) WriteHeader(status int) {
 	w.status = status
 	w.ResponseWriter.WriteHeader(status)

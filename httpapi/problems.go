@@ -50,6 +50,7 @@ type fault struct {
 	detail string // begins in the middle of a sentence: "must be …"
 }
 
+// Error says the problem in one line, for logs.
 func (p *problem) Error() string { return p.title + ": " + p.detail }
 
 const keyDetail = "This call needs a valid key in the header Authorization: Bearer pk_…"
