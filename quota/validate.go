@@ -19,9 +19,9 @@ const (
 	maxAttribute  = 1024 // bytes of a value
 	maxAttributes = 16   // of a request
 	// maxRate is what one key takes: DynamoDB makes 1,000 writes a second to one item and
-	// throttles the rest, so more than that could be asked for but never be had. (The
-	// design has 500, which leaves room for second writes and refusals. With neither
-	// leases nor shards to fall back on, this version goes to what is possible.)
+	// throttles the rest, so more than that could be asked for but never be had. Half of
+	// it would leave room for second writes and refusals; but as this version has neither
+	// leases nor shards to offer instead, it takes what is possible.
 	maxRate = 1000
 )
 
