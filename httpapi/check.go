@@ -15,6 +15,7 @@ type scratch struct {
 	body     bytes.Buffer
 	limited  io.LimitedReader
 	document document
+	request  checkRequest
 	answer   object
 	fields   fields
 }
@@ -32,7 +33,7 @@ func newScratch() *scratch {
 }
 
 func (sc *scratch) release() {
-	sc.limited.R = nil
+	sc.limited.R, sc.request = nil, checkRequest{}
 	if sc.body.Cap() <= maxKept && cap(sc.answer.text) <= maxKept {
 		scratches.Put(sc)
 	}
@@ -75,7 +76,7 @@ func (s *server) readCheck(r *http.Request, sc *scratch) (*checkRequest, error) 
 	}
 	d := &sc.document
 	d.begin(&sc.body)
-	c, err := d.check(who)
+	sc.request, err = d.check(who)
 	if err == nil {
 		err = d.end()
 	}
@@ -85,7 +86,7 @@ func (s *server) readCheck(r *http.Request, sc *scratch) (*checkRequest, error) 
 	if p := d.invalid(); p != nil {
 		return nil, p
 	}
-	return &c, who.admit(c.Tenant)
+	return &sc.request, who.admit(sc.request.Tenant)
 }
 
 // decide decides a check that may be made.
