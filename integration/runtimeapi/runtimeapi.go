@@ -89,7 +89,7 @@ func Start(cfg Config) (*Environment, error) {
 	}
 	e.server = &http.Server{Handler: e.api(), ReadHeaderTimeout: time.Second}
 	// The process outlives no Environment, and is ended by Stop alone: no context.
-	e.cmd = exec.Command(cfg.Bootstrap) //nolint:noctx // see above
+	e.cmd = exec.Command(cfg.Bootstrap)
 	e.cmd.Dir = filepath.Dir(cfg.Bootstrap)
 	e.cmd.Env = append(lambdaEnv(listener.Addr().String(), e.cmd.Dir), cfg.Env...)
 	e.cmd.Stdout, e.cmd.Stderr = &e.log, &e.log
