@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -61,11 +62,16 @@ func NewConfigTable(client *dynamodb.Client, table string) *ConfigTable {
 // A version is the version item: which chunks are the document.
 type version struct {
 	Number   int64
-	ID       string // of the chunks
-	Previous string // the id before: readers may still be at it
-	Chunks   int
+	Chunks   chunks
+	Previous chunks // of the version before: readers may still be at it
 	Size     int    // of the document, bytes
 	Digest   []byte // SHA-256 of the document
+}
+
+// chunks are the N pieces stored under one id.
+type chunks struct {
+	ID string
+	N  int
 }
 
 // Version returns the version of the configuration with one read; 0 if none was ever saved.
@@ -113,22 +119,21 @@ func (t *ConfigTable) Save(ctx context.Context, data []byte, ifVersion int64) (i
 	packed := pack(data)
 	digest := sha256.Sum256(data)
 	next := version{
-		Number: ifVersion + 1, ID: newChunkID(t.now()), Previous: old.ID,
-		Chunks: (len(packed) + chunkSize - 1) / chunkSize, Size: len(data), Digest: digest[:],
+		Number: ifVersion + 1, Previous: old.Chunks,
+		Chunks: chunks{newChunkID(t.now()), (len(packed) + chunkSize - 1) / chunkSize},
+		Size:   len(data), Digest: digest[:],
 	}
-	if err := t.putChunks(ctx, next, packed); err != nil {
+	if err := t.putChunks(ctx, next.Chunks, packed); err != nil {
 		return 0, err
 	}
 	if err := t.switchTo(ctx, next, old); err != nil {
 		if errors.Is(err, ErrConflict) {
-			t.deleteChunks(ctx, func(id string) bool { return id == next.ID })
+			t.deleteChunks(ctx, next.Chunks)
 		}
 		return 0, err
 	}
-	orphaned := newChunkTime(t.now().Add(-orphanAge))
-	t.deleteChunks(ctx, func(id string) bool {
-		return id != next.ID && id != next.Previous && (id == old.Previous || id < orphaned)
-	})
+	t.deleteChunks(ctx, old.Previous)
+	t.deleteOrphans(ctx, next)
 	return next.Number, nil
 }
 
@@ -171,9 +176,10 @@ func (t *ConfigTable) version(ctx context.Context) (version, error) {
 func (t *ConfigTable) switchTo(ctx context.Context, next, old version) error {
 	item := configKey(versionKey, "version")
 	item["version"] = numeral(next.Number)
-	item["id"] = &types.AttributeValueMemberS{Value: next.ID}
-	item["previous"] = &types.AttributeValueMemberS{Value: next.Previous}
-	item["chunks"] = numeral(int64(next.Chunks))
+	item["id"] = &types.AttributeValueMemberS{Value: next.Chunks.ID}
+	item["chunks"] = numeral(int64(next.Chunks.N))
+	item["previous_id"] = &types.AttributeValueMemberS{Value: next.Previous.ID}
+	item["previous_chunks"] = numeral(int64(next.Previous.N))
 	item["size"] = numeral(int64(next.Size))
 	item["digest"] = &types.AttributeValueMemberB{Value: next.Digest}
 	in := &dynamodb.PutItemInput{
@@ -189,7 +195,7 @@ func (t *ConfigTable) switchTo(ctx context.Context, next, old version) error {
 	err := t.put(ctx, in)
 	if failed, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
 		// The SDK's second attempt finds what the first has done if its answer was lost.
-		if there, err := readVersion(failed.Item); err == nil && there.ID == next.ID {
+		if there, err := readVersion(failed.Item); err == nil && there.Chunks.ID == next.Chunks.ID {
 			return nil
 		}
 		return ErrConflict
@@ -197,9 +203,9 @@ func (t *ConfigTable) switchTo(ctx context.Context, next, old version) error {
 	return err
 }
 
-func (t *ConfigTable) putChunks(ctx context.Context, v version, packed []byte) error {
-	for n := range v.Chunks {
-		item := configKey(chunkKey, chunkSort(v.ID, n))
+func (t *ConfigTable) putChunks(ctx context.Context, c chunks, packed []byte) error {
+	for n := range c.N {
+		item := configKey(chunkKey, c.sort(n))
 		item["data"] = &types.AttributeValueMemberB{Value: packed[n*chunkSize : min(len(packed), (n+1)*chunkSize)]}
 		if err := t.put(ctx, &dynamodb.PutItemInput{Item: item}); err != nil {
 			return err
@@ -211,13 +217,13 @@ func (t *ConfigTable) putChunks(ctx context.Context, v version, packed []byte) e
 // document reads the chunks of a version.
 func (t *ConfigTable) document(ctx context.Context, v version) ([]byte, error) {
 	var packed []byte
-	for n := range v.Chunks {
-		item, err := t.get(ctx, chunkKey, chunkSort(v.ID, n))
+	for n := range v.Chunks.N {
+		item, err := t.get(ctx, chunkKey, v.Chunks.sort(n))
 		if err != nil {
 			return nil, err
 		}
 		if item == nil {
-			return nil, invalid("version %d of the configuration has lost chunk %d of %d", v.Number, n+1, v.Chunks)
+			return nil, invalid("version %d of the configuration has lost chunk %d of %d", v.Number, n+1, v.Chunks.N)
 		}
 		packed = append(packed, bytesOf(item["data"])...)
 	}
@@ -231,14 +237,32 @@ func (t *ConfigTable) document(ctx context.Context, v version) ([]byte, error) {
 	return data, nil
 }
 
-// deleteChunks deletes chunks by their id. What it cannot delete, the next save does.
-func (t *ConfigTable) deleteChunks(ctx context.Context, unwanted func(id string) bool) {
+// deleteChunks deletes chunks. What it cannot delete now is deleted as an orphan.
+func (t *ConfigTable) deleteChunks(ctx context.Context, c chunks) {
+	for n := range c.N {
+		if t.deleteChunk(ctx, c.sort(n)) != nil {
+			return
+		}
+	}
+}
+
+func (t *ConfigTable) deleteChunk(ctx context.Context, sort string) error {
+	_, err := t.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &t.table, Key: configKey(chunkKey, sort)})
+	return err
+}
+
+// deleteOrphans deletes the old chunks that are not a version's: of saves that died
+// on their way. What it cannot delete, the next save does.
+func (t *ConfigTable) deleteOrphans(ctx context.Context, v version) {
 	pages := dynamodb.NewQueryPaginator(t.client, &dynamodb.QueryInput{
-		TableName:                 &t.table,
-		KeyConditionExpression:    aws.String("#p = :p"),
-		ProjectionExpression:      aws.String("#s"),
-		ExpressionAttributeNames:  map[string]string{"#p": keyAttribute, "#s": sortAttribute},
-		ExpressionAttributeValues: map[string]types.AttributeValue{":p": &types.AttributeValueMemberS{Value: chunkKey}},
+		TableName:                &t.table,
+		KeyConditionExpression:   aws.String("#p = :p AND #s < :s"),
+		ProjectionExpression:     aws.String("#s"),
+		ExpressionAttributeNames: map[string]string{"#p": keyAttribute, "#s": sortAttribute},
+		ExpressionAttributeValues: map[string]types.AttributeValue{
+			":p": &types.AttributeValueMemberS{Value: chunkKey},
+			":s": &types.AttributeValueMemberS{Value: chunkTime(t.now().Add(-orphanAge))},
+		},
 	})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
@@ -247,10 +271,7 @@ func (t *ConfigTable) deleteChunks(ctx context.Context, unwanted func(id string)
 		}
 		for _, item := range page.Items {
 			sort := stringOf(item[sortAttribute])
-			if len(sort) < chunkIDLen || !unwanted(sort[:chunkIDLen]) {
-				continue
-			}
-			if _, err := t.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &t.table, Key: configKey(chunkKey, sort)}); err != nil {
+			if !v.Chunks.have(sort) && !v.Previous.have(sort) && t.deleteChunk(ctx, sort) != nil {
 				return
 			}
 		}
@@ -284,28 +305,31 @@ func readVersion(item map[string]types.AttributeValue) (v version, err error) {
 	if v.Number, err = numberOf(item["version"]); err != nil {
 		return version{}, invalid("the version of the configuration: %w", err)
 	}
-	chunks, err := numberOf(item["chunks"])
-	if err != nil {
-		return version{}, invalid("the chunks of the configuration: %w", err)
+	for _, n := range []struct {
+		attribute string
+		value     *int
+	}{{"chunks", &v.Chunks.N}, {"previous_chunks", &v.Previous.N}, {"size", &v.Size}} {
+		value, err := numberOf(item[n.attribute])
+		if err != nil {
+			return version{}, invalid("%s of the configuration: %w", n.attribute, err)
+		}
+		*n.value = int(value)
 	}
-	size, err := numberOf(item["size"])
-	if err != nil {
-		return version{}, invalid("the size of the configuration: %w", err)
-	}
-	v.Chunks, v.Size = int(chunks), int(size)
-	v.ID, v.Previous, v.Digest = stringOf(item["id"]), stringOf(item["previous"]), bytesOf(item["digest"])
+	v.Chunks.ID, v.Previous.ID, v.Digest = stringOf(item["id"]), stringOf(item["previous_id"]), bytesOf(item["digest"])
 	return v, nil
 }
 
-// A chunk id is when it was made, so that the old are known, and chance, so that
+// sort is the sort key of a chunk.
+func (c chunks) sort(n int) string { return fmt.Sprintf("%s/%06d", c.ID, n) }
+
+// have reports whether a sort key is that of one of them.
+func (c chunks) have(sort string) bool { return c.ID != "" && strings.HasPrefix(sort, c.ID+"/") }
+
+// newChunkID is when it was made, so that the old are known, and chance, so that
 // two who save at once do not mix.
-const chunkIDLen = 12 + 26
+func newChunkID(now time.Time) string { return chunkTime(now) + rand.Text() }
 
-func newChunkID(now time.Time) string { return newChunkTime(now) + rand.Text() }
-
-func newChunkTime(t time.Time) string { return fmt.Sprintf("%012x", t.UnixMilli()) }
-
-func chunkSort(id string, n int) string { return fmt.Sprintf("%s/%06d", id, n) }
+func chunkTime(t time.Time) string { return fmt.Sprintf("%012x", t.UnixMilli()) }
 
 func configKey(pk, sk string) map[string]types.AttributeValue {
 	return map[string]types.AttributeValue{

@@ -1,6 +1,7 @@
 package dynamo
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strings"
@@ -84,16 +85,15 @@ func judge(err error, sent *sending) verdict {
 			return v
 		}
 	}
-	if resp, ok := errors.AsType[*smithyhttp.ResponseError](err); ok {
+	// The SDK also calls it a response, of status 0, when none came.
+	if resp, ok := errors.AsType[*smithyhttp.ResponseError](err); ok && resp.HTTPStatusCode() != 0 {
 		return judgeStatus(resp.HTTPStatusCode())
 	}
-	switch {
-	case !sent.tried():
+	if !sent.tried() && !errors.Is(err, context.DeadlineExceeded) {
 		// Not even a connection was asked for: no credentials, no region, no endpoint.
 		return verdict{store.Misconfigured, false}
-	default:
-		return verdict{store.Unavailable, sent.maybe()}
 	}
+	return verdict{store.Unavailable, sent.maybe()}
 }
 
 // judgeStatus is for an answer without a code that is known.

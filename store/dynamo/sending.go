@@ -13,15 +13,15 @@ import (
 // means: a write that was not sent was surely not applied.
 type sending struct {
 	asked     atomic.Bool // for a connection
-	connected atomic.Bool
-	broken    atomic.Bool // writing failed before the request was complete
+	connected atomic.Bool // and so the request may have gone
 }
 
 // tried reports whether a connection was asked for.
 func (s *sending) tried() bool { return s.asked.Load() }
 
-// maybe reports whether the server may have the whole request.
-func (s *sending) maybe() bool { return s.connected.Load() && !s.broken.Load() }
+// maybe reports whether the server may have the request. What is written to a
+// connection is buffered here and there, so whoever has one may have sent it.
+func (s *sending) maybe() bool { return s.connected.Load() }
 
 // option makes s observe a call of the client.
 func (s *sending) option(o *dynamodb.Options) { o.APIOptions = append(o.APIOptions, s.observe) }
@@ -31,15 +31,7 @@ func (s *sending) option(o *dynamodb.Options) { o.APIOptions = append(o.APIOptio
 func (s *sending) observe(stack *middleware.Stack) error {
 	trace := &httptrace.ClientTrace{
 		GetConn: func(string) { s.asked.Store(true) },
-		GotConn: func(httptrace.GotConnInfo) {
-			s.broken.Store(false)
-			s.connected.Store(true)
-		},
-		WroteRequest: func(info httptrace.WroteRequestInfo) {
-			if info.Err != nil {
-				s.broken.Store(true)
-			}
-		},
+		GotConn: func(httptrace.GotConnInfo) { s.connected.Store(true) },
 	}
 	return stack.Deserialize.Add(middleware.DeserializeMiddlewareFunc("PenstockSending",
 		func(ctx context.Context, in middleware.DeserializeInput, next middleware.DeserializeHandler) (
