@@ -42,10 +42,10 @@ check: lint test ## exactly what CI runs: lint, then test
 lint: format-check vet golangci tidy-check cfn-lint ## format, vet, golangci-lint, tidy, cfn-lint
 
 .PHONY: bench
-bench: ## Go benchmarks, decisions on DynamoDB Local, cold start; prints JSON at the end
+bench: ## Go benchmarks; as JSON, decisions on DynamoDB Local and cold start
 	@scripts/preflight.sh test
-	scripts/dynamodb-local.sh fetch
 	go test -run '^$$' -bench . -benchmem ./...
+	scripts/with-dynamodb-local.sh go run ./cmd/penstock bench decisions --store dynamodb --create-tables --json
 	go run ./integration/coldstart
 
 ##@ Build
