@@ -22,7 +22,8 @@ type Speed struct {
 	Keys            int     `json:"keys"`
 	DecisionsPerSec float64 `json:"decisions_per_second"`
 	FloorPerSec     float64 `json:"floor_per_second"`
-	Ratio           float64 `json:"ratio"` // the median of the rounds
+	Ratio           float64 `json:"ratio"`  // the median of the rounds
+	Failed          int64   `json:"failed"` // decisions the store did not answer in time
 }
 
 // A Bare makes one bare write to a key, the least a limiter can do.
@@ -47,14 +48,15 @@ func MeasureSpeed(ctx context.Context, st store.Store, bare Bare, callers, keys 
 		names[i] = fmt.Sprintf("floor|%x|%d", run, i)
 	}
 	e := engine.New(st, engine.Options{})
-	decide := func(i int) error {
+	var failed atomic.Int64
+	decide := func(i int) (bool, error) {
 		d, err := e.Decide(ctx, calls[i])
-		if err == nil && !d.Allowed {
-			err = fmt.Errorf("refused: %s", d.Reason)
+		if !d.Allowed {
+			failed.Add(1)
 		}
-		return err
+		return d.Allowed, err
 	}
-	write := func(i int) error { return bare(ctx, names[i]) }
+	write := func(i int) (bool, error) { return true, bare(ctx, names[i]) }
 
 	s := Speed{Callers: callers, Keys: keys}
 	var ratios []float64
@@ -71,13 +73,14 @@ func MeasureSpeed(ctx context.Context, st store.Store, bare Bare, callers, keys 
 		s.DecisionsPerSec += decisions / rounds
 		ratios = append(ratios, decisions/floor)
 	}
+	s.Failed = failed.Load()
 	slices.Sort(ratios)
 	s.Ratio = ratios[len(ratios)/2]
 	return s, nil
 }
 
 // perSecond is how often callers get something done on random keys.
-func perSecond(callers, keys int, length time.Duration, do func(key int) error) (float64, error) {
+func perSecond(callers, keys int, length time.Duration, do func(key int) (bool, error)) (float64, error) {
 	var done atomic.Int64
 	var failure atomic.Pointer[error]
 	start := time.Now()
@@ -85,11 +88,14 @@ func perSecond(callers, keys int, length time.Duration, do func(key int) error) 
 	for range callers {
 		all.Go(func() {
 			for time.Since(start) < length {
-				if err := do(rand.IntN(keys)); err != nil {
+				ok, err := do(rand.IntN(keys))
+				if err != nil {
 					failure.Store(&err)
 					return
 				}
-				done.Add(1)
+				if ok {
+					done.Add(1)
+				}
 			}
 		})
 	}

@@ -41,6 +41,7 @@ type view struct {
 	state    limit.State
 	at       time.Time // when the state was stored at the latest; zero: nothing is known
 	backOff  time.Time // not to be asked before
+	probing  bool      // the store refused last
 	proposal limit.Proposal
 
 	// Of the first proposal: whether its branch was a prediction, whether that was made

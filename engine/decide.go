@@ -21,7 +21,7 @@ const (
 
 // decision puts the answers of all items together.
 func (e *Engine) decision(answers []answer, now time.Time, cost int64) Decision {
-	d := Decision{Allowed: true, Deciding: -1, Source: Store, Verdicts: make([]Verdict, 0, countRules(answers))}
+	d := Decision{At: now, Allowed: true, Deciding: -1, Source: Store, Verdicts: make([]Verdict, 0, countRules(answers))}
 	for i := range answers {
 		a := &answers[i]
 		d.Writes += a.writes

@@ -16,6 +16,8 @@ type Call struct {
 
 // A Decision is the answer to a call.
 type Decision struct {
+	// At is the time the decision was made for: the one reading of the clock.
+	At      time.Time
 	Allowed bool
 	// Verdicts has one verdict for each limit, in the order of the plan.
 	Verdicts []Verdict

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -218,6 +219,23 @@ func TestAFloodOfInventedSubjectsEndsAtTheTenantsLimit(t *testing.T) {
 	}
 }
 
+func TestKeysNeverSeenAreWrittenLast(t *testing.T) {
+	tenant, user, device := quota.Item{Parts: 0}, quota.Item{Parts: 1}, quota.Item{Parts: 2}
+	for _, c := range []struct {
+		remaining []float64 // of tenant, user, device; -1: never seen
+		want      []int
+	}{
+		{[]float64{1, 1, 1}, []int{0, 1, 2}},
+		{[]float64{-1, 1, 1}, []int{1, 2, 0}},
+		{[]float64{1, 1, 0.05}, []int{2, 0, 1}},
+		{[]float64{-1, -1, -1}, []int{0, 1, 2}},
+	} {
+		if got := order([]quota.Item{tenant, user, device}, c.remaining); !slices.Equal(got, c.want) {
+			t.Errorf("%v: %v, want %v", c.remaining, got, c.want)
+		}
+	}
+}
+
 func TestPlentyIsAskedInParallel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := watch(time.Now)
@@ -376,6 +394,42 @@ func TestWhoWouldPassOnlyWithoutTheWritesUnderWayWaitsForThem(t *testing.T) {
 		all.Wait()
 		if admissions.Load() != 3 || s.writes.Load() > 6 || time.Since(start) > ms(20) {
 			t.Fatalf("%d admitted with %d writes in %s", admissions.Load(), s.writes.Load(), time.Since(start))
+		}
+	})
+}
+
+// A key that refused has had time to fill up again, as far as this instance knows. But
+// others may be taking it: one caller asks, the other nineteen are refused with it.
+func TestAKeyThatRefusedIsAskedByOneCallerAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := watch(time.Now)
+		e, others := New(s, Options{}), New(s, Options{})
+		call := Call{Cost: 1, Items: []quota.Item{item("alice", 1, rule(t, "r", bucket(10, time.Second, 10)))}}
+		takeAll := call
+		takeAll.Cost = 10
+		if d, err := others.Decide(t.Context(), takeAll); err != nil || !d.Allowed {
+			t.Fatalf("%+v, %v", d, err)
+		}
+		if d, err := e.Decide(t.Context(), call); err != nil || d.Allowed {
+			t.Fatalf("%+v, %v", d, err)
+		}
+		time.Sleep(time.Second)
+		if d, err := others.Decide(t.Context(), takeAll); err != nil || !d.Allowed {
+			t.Fatalf("%+v, %v", d, err)
+		}
+		s.before = func(context.Context, store.Write) error { time.Sleep(ms(10)); return nil }
+		s.writes.Store(0)
+		var all sync.WaitGroup
+		for range 20 {
+			all.Go(func() {
+				if d, err := e.Decide(t.Context(), call); err != nil || d.Allowed {
+					t.Errorf("%+v, %v", d, err)
+				}
+			})
+		}
+		all.Wait()
+		if n := s.writes.Load(); n != 1 {
+			t.Fatalf("%d writes", n)
 		}
 	})
 }

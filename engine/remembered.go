@@ -107,7 +107,7 @@ func (k *key) recall(a *answer, cost int64) {
 		v := &a.views[i]
 		*v = view{}
 		if s := k.slot(r.ID); s != nil {
-			v.state, v.at = s.state, s.at
+			v.state, v.at, v.probing = s.state, s.at, s.refusals > 0
 			if cost >= s.cost {
 				v.backOff = s.notBefore
 			}
@@ -173,13 +173,16 @@ func (v *view) trusted(now time.Time) bool {
 	return !v.at.IsZero() && age <= min(max(trust, minTrust), maxTrust)
 }
 
-// wouldRefuse reports whether the writes under way, if they are charged, leave too little for the call.
+// wouldRefuse reports whether the writes under way, if they are charged, leave too
+// little for the call. Of a key that refused last, what others left of it is not known
+// until somebody asks: one does, the rest wait for the answer.
 func (k *key) wouldRefuse(a *answer, now time.Time, cost int64) bool {
 	if k.inFlight == 0 {
 		return false
 	}
 	for i, r := range a.item.Rules {
-		if r.Limit.Propose(a.views[i].state, now, k.inFlight+cost).Refusal != nil {
+		v := &a.views[i]
+		if v.probing || r.Limit.Propose(v.state, now, k.inFlight+cost).Refusal != nil {
 			return true
 		}
 	}
