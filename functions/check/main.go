@@ -6,7 +6,6 @@
 package main
 
 import (
-	"context"
 	"log/slog"
 	"os"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/seed43908478/penstock/apikey"
 	"github.com/seed43908478/penstock/engine"
 	"github.com/seed43908478/penstock/functions/internal/gateway"
+	"github.com/seed43908478/penstock/functions/internal/lambdaenv"
 	"github.com/seed43908478/penstock/functions/internal/plans"
 	"github.com/seed43908478/penstock/httpapi"
 	"github.com/seed43908478/penstock/store/dynamo"
@@ -23,7 +23,7 @@ import (
 
 func main() {
 	slog.SetDefault(lambdacontext.NewLogger())
-	handler, err := newHandler(context.Background())
+	handler, err := newHandler()
 	if err != nil {
 		slog.Error("the function cannot start", "error", err)
 		os.Exit(1)
@@ -31,15 +31,12 @@ func main() {
 	lambda.Start(handler)
 }
 
-func newHandler(ctx context.Context) (*gateway.Handler, error) {
+func newHandler() (*gateway.Handler, error) {
 	s, err := readSettings(os.Getenv)
 	if err != nil {
 		return nil, err
 	}
-	client, err := dynamo.LoadClient(ctx)
-	if err != nil {
-		return nil, err
-	}
+	client := dynamo.NewClient(lambdaenv.Config(os.Getenv))
 	config := dynamo.NewConfigTable(client, s.configTable)
 	return gateway.New(httpapi.New(httpapi.Options{
 		Decider:  engine.New(dynamo.New(client, s.stateTable), engine.Options{Instances: s.instances}),

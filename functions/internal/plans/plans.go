@@ -1,12 +1,12 @@
-// Package plans has the configuration loaded while a function starts, instead of before:
-// the first request for an event goes out at once, and the load runs beside it.
+// Package plans has a function load its configuration when the first call comes.
 //
 //	p := plans.Follow(table)
 //	httpapi.Options{Plans: httpapi.Snapshots(p.Snapshot)}
 //
-// What cannot be loaded does not keep the function from starting either. Callers are told
-// that the limits cannot be looked up, which API Gateway could not tell them, and the load
-// is tried again.
+// Not before, in the background: Lambda starts functions ahead of time too, and freezes
+// them until there is a call, with the load half done. And what cannot be loaded does not
+// keep the function from starting. Callers are told that the limits cannot be looked up,
+// which API Gateway could not tell them, and the load is tried again.
 package plans
 
 import (
@@ -27,7 +27,7 @@ const (
 	retryAfter = time.Second
 )
 
-// Plans are the plans and tenants in force, once they were loaded. It is safe for
+// Plans are the plans and tenants in force, once they were loaded. They are safe for
 // concurrent use.
 type Plans struct {
 	loader quota.Loader
@@ -39,12 +39,8 @@ type Plans struct {
 	reason string        // why, so that it is logged once
 }
 
-// Follow starts to load what loader has, and follows it from then on.
-func Follow(loader quota.Loader) *Plans {
-	p := &Plans{loader: loader}
-	p.join()
-	return p
-}
+// Follow returns the plans that loader has. It does not ask it yet.
+func Follow(loader quota.Loader) *Plans { return &Plans{loader: loader} }
 
 // Snapshot returns what is in force, or nil when nothing could be loaded yet. It waits
 // for the first load, but no longer than a second.

@@ -76,10 +76,13 @@ func TestTheFirstCallsWaitForOneLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := &table{takes: 300 * time.Millisecond}
 		p := plans.Follow(slow)
-		time.Sleep(100 * time.Millisecond)
+		synctest.Wait()
+		if slow.asked != 0 {
+			t.Errorf("asked before the first call")
+		}
 		var wg sync.WaitGroup
 		for range 10 {
-			wg.Go(func() { loaded(t, p, 200*time.Millisecond) })
+			wg.Go(func() { loaded(t, p, 300*time.Millisecond) })
 		}
 		wg.Wait()
 		loaded(t, p, 0)
@@ -93,7 +96,6 @@ func TestATableThatFailsIsAskedOnceASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := &table{err: errors.New("no such table")}
 		p := plans.Follow(broken)
-		synctest.Wait()
 		for range 100 {
 			missing(t, p, 0)
 		}
