@@ -133,6 +133,8 @@ func TestSavingOverAnotherVersionIsAConflict(t *testing.T) {
 func TestOneOfThoseWhoSaveAtOnceWins(t *testing.T) {
 	const savers = 8
 	c := newConfig(t)
+	now := time.Now()
+	c.SetClock(func() time.Time { return now }) // the same millisecond for all of them
 	c.saves([]byte("before"), 0)
 	var winner atomic.Int64
 	var wg sync.WaitGroup
@@ -191,12 +193,12 @@ func TestWhatASaveLeftBehindIsDeletedAfterAnHour(t *testing.T) {
 	c := newConfig(t)
 	now := time.Now()
 	c.SetClock(func() time.Time { return now })
-	c.leavesAChunk(now)
+	c.leavesAChunk(now.Add(-30 * time.Minute))
 	c.saves([]byte("one"), 0)
 	if n := c.chunks(); n != 2 {
 		t.Fatalf("%d chunks, want the save's and the one that may still be somebody's", n)
 	}
-	now = now.Add(time.Hour + time.Second)
+	now = now.Add(30*time.Minute + time.Second)
 	c.saves([]byte("two"), 1)
 	if n := c.chunks(); n != 2 {
 		t.Errorf("%d chunks, want those of the two versions", n)
@@ -264,29 +266,74 @@ func (c config) replaces(key map[string]types.AttributeValue, data types.Attribu
 	}
 }
 
-// The SDK repeats a write whose answer was lost, and the condition of the second
-// attempt fails on what the first has done.
-func TestALostAnswerIsNoConflict(t *testing.T) {
-	c := newConfig(t)
-	target, err := url.Parse(dynamotest.Endpoint(t))
+// between returns a configuration that is reached through a proxy, which calls f for
+// each request before it is passed on; if f returns true its answer is lost.
+func (c config) between(f func(body string) bool) *dynamo.ConfigTable {
+	c.t.Helper()
+	target, err := url.Parse(dynamotest.Endpoint(c.t))
 	if err != nil {
-		t.Fatal(err)
+		c.t.Fatal(err)
 	}
-	var lost atomic.Bool
 	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		r.Body = io.NopCloser(bytes.NewReader(body))
-		if strings.Contains(string(body), "digest") && lost.CompareAndSwap(false, true) {
+		if f(string(body)) {
 			proxy.ServeHTTP(httptest.NewRecorder(), r)
 			drop(w, r)
 			return
 		}
 		proxy.ServeHTTP(w, r)
 	}))
-	defer server.Close()
+	c.t.Cleanup(server.Close)
+	return dynamo.NewConfigTable(dynamotest.NewClient(server.URL), c.table)
+}
 
-	v, err := dynamo.NewConfigTable(dynamotest.NewClient(server.URL), c.table).Save(t.Context(), []byte("one"), 0)
+func TestAReaderWhoseChunksAreGoneReadsTheNewVersion(t *testing.T) {
+	c := newConfig(t)
+	c.saves([]byte("one"), 0)
+	var once sync.Once
+	reader := c.between(func(body string) bool {
+		if strings.Contains(body, "config-chunk") {
+			once.Do(func() { // after it has read the version, and before the chunk
+				c.saves([]byte("two"), 1)
+				c.saves([]byte("three"), 2)
+			})
+		}
+		return false
+	})
+	data, v, err := reader.Load(t.Context())
+	if err != nil || v != 3 || string(data) != "three" {
+		t.Errorf("%q, version %d, %v", data, v, err)
+	}
+}
+
+func TestReadsAreStronglyConsistent(t *testing.T) {
+	c := newConfig(t)
+	c.saves([]byte("one"), 0)
+	reader := c.between(func(body string) bool {
+		if !strings.Contains(body, `"ConsistentRead":true`) {
+			t.Errorf("request %s", body)
+		}
+		return false
+	})
+	if _, _, err := reader.Load(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, _, err := reader.Key(t.Context(), "k1"); err != nil {
+		t.Error(err)
+	}
+}
+
+// The SDK repeats a write whose answer was lost, and the condition of the second
+// attempt fails on what the first has done.
+func TestALostAnswerIsNoConflict(t *testing.T) {
+	c := newConfig(t)
+	var lost atomic.Bool
+	saver := c.between(func(body string) bool {
+		return strings.Contains(body, "digest") && lost.CompareAndSwap(false, true)
+	})
+	v, err := saver.Save(t.Context(), []byte("one"), 0)
 	if err != nil || v != 1 || !lost.Load() {
 		t.Errorf("Save: %d, %v; an answer was lost: %t", v, err, lost.Load())
 	}

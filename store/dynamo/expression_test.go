@@ -44,6 +44,13 @@ func TestExpressions(t *testing.T) {
 		Guards:  []limit.Guard{{Kind: limit.SizeInOrAbsent, Max: 9}},
 		Changes: []limit.Change{{Kind: limit.Append, N: 2, Value: 7}},
 	}
+	open := limit.Write{
+		Guards: []limit.Guard{
+			{Kind: limit.RegisterIn, Register: "tat", Min: 5, Max: math.MaxInt64},
+			{Kind: limit.RegisterIn, Register: "t", Min: math.MinInt64, Max: math.MaxInt64},
+		},
+		Changes: []limit.Change{{Kind: limit.Add, Register: "tat", Value: -5}},
+	}
 	tests := []struct {
 		name              string
 		parts             []store.Part
@@ -64,6 +71,13 @@ func TestExpressions(t *testing.T) {
 			"(attribute_not_exists(#1) OR #1 <= :1)",
 			"SET #0 = :0, #1 = :2, #2 = :3",
 			"expires_at per-user.tb.tat per-user.tb.t", 4,
+		},
+		{
+			"a gift back",
+			[]store.Part{{Limit: "per-user.tb", Write: open}},
+			"#1 >= :1 AND attribute_exists(#2)",
+			"SET #0 = :0, #1 = #1 + :2",
+			"expires_at per-user.tb.tat per-user.tb.t", 3,
 		},
 		{
 			"a log that grows",

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -36,7 +37,8 @@ func newWire(t *testing.T, answers ...http.HandlerFunc) *wire {
 	w := &wire{}
 	w.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		n := w.requests.Add(1)
-		_, _ = io.Copy(io.Discard, r.Body) // else the server does not see the caller go
+		body, _ := io.ReadAll(r.Body) // else the server does not see the caller go
+		r.Header.Set("Test-Body", string(body))
 		answers[min(int(n), len(answers))-1](rw, r)
 	}))
 	w.Config.ConnState = func(_ net.Conn, state http.ConnState) {
@@ -219,6 +221,15 @@ func TestThrottledThenApplied(t *testing.T) {
 	}
 }
 
+func TestNobodyTriesForever(t *testing.T) {
+	w := newWire(t, code(400, "ThrottlingException"))
+	_, _, err := charge(t.Context(), w.URL, dynamo.WithBudget(patience))
+	wantError(t, err, store.Throttled, known)
+	if n := w.requests.Load(); n != 5 {
+		t.Errorf("%d requests, want 5", n)
+	}
+}
+
 func TestTheBudgetBoundsTheCall(t *testing.T) {
 	w := newWire(t, hang)
 	began := time.Now()
@@ -298,6 +309,36 @@ func TestAReadHasNoUnknownOutcome(t *testing.T) {
 	w = newWire(t, drop)
 	_, err = dynamo.New(dynamotest.NewClient(w.URL), "state").Read(t.Context(), "alice", []string{"per-user.tb"})
 	wantError(t, err, store.Unavailable, known)
+}
+
+func TestAReadIsStronglyConsistent(t *testing.T) {
+	var request string
+	w := newWire(t, func(rw http.ResponseWriter, r *http.Request) {
+		request = r.Header.Get("Test-Body")
+		fault(200, "{}")(rw, r)
+	})
+	if _, err := dynamo.New(dynamotest.NewClient(w.URL), "state", dynamo.WithBudget(patience)).Read(t.Context(), "alice", nil); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(request, `"ConsistentRead":true`) {
+		t.Errorf("request %s", request)
+	}
+}
+
+// Consumed capacity makes answers longer: it is asked for when somebody wants it.
+func TestCapacityIsAskedForOnlyByObservers(t *testing.T) {
+	var request string
+	w := newWire(t, func(rw http.ResponseWriter, r *http.Request) {
+		request = r.Header.Get("Test-Body")
+		applied(rw, r)
+	})
+	s := dynamo.New(dynamotest.NewClient(w.URL), "state", dynamo.WithBudget(patience))
+	if _, err := s.Apply(t.Context(), charging); err != nil || strings.Contains(request, "ConsumedCapacity") {
+		t.Errorf("unobserved: %v, request %s", err, request)
+	}
+	if _, _, err := charge(t.Context(), w.URL, dynamo.WithBudget(patience)); err != nil || !strings.Contains(request, `"ReturnConsumedCapacity":"TOTAL"`) {
+		t.Errorf("observed: %v, request %s", err, request)
+	}
 }
 
 func TestAnItemThatIsNotOursIsInvalid(t *testing.T) {

@@ -35,6 +35,8 @@ var changes = []test{
 		alice.applies(part(exact, push(2, 1)))
 		alice.fails(part(exact, remove(1, 2))).is(log(1, 1))
 		alice.fails(part(exact, remove(0, 3), push(1, 2))).is(log(1, 1))
+		alice.fails(part(exact, ifSize(2, 9), remove(0, 3))).is(log(1, 1))
+		alice.fails(part(exact, ifElements(0, 2, 1, 1), remove(0, 3))).is(log(1, 1))
 	}},
 	{"all of 64 bits are kept", func(t *testing.T, s store.Store) {
 		alice := newItem(t, s, "alice")
@@ -109,7 +111,9 @@ var severalParts = []test{
 		alice.has("api", registers("tat", 1))
 		alice.has("api.tb", registers("tat", 2))
 		alice.has("api.tb.swl", log(3))
-		alice.has("ap", absent)
+		for _, other := range []string{"ap", "a", "p", "expires", "api.t"} {
+			alice.has(other, absent)
+		}
 	}},
 	{"items do not know each other", func(t *testing.T, s store.Store) {
 		alice, bob := newItem(t, s, "alice"), newItem(t, s, "bob")
