@@ -19,8 +19,10 @@ type outage struct {
 	// Answers are counted by status, reason and rung: "503 store_error".
 	Answers map[string]int `json:"answers"`
 	Errors  int            `json:"errors"` // calls without an answer
-	// LongestMS is the longest any call took, on this machine.
-	LongestMS int64 `json:"longest_ms"`
+	// LongestMS is the longest any call took while the table was away, LongestAfterMS
+	// when it was back: a DynamoDB Local that has just started is slow.
+	LongestMS      int64 `json:"longest_ms"`
+	LongestAfterMS int64 `json:"longest_after_ms"`
 	// RecoveredMS is how long after the table was back the store decided again.
 	RecoveredMS int64 `json:"recovered_ms"`
 }
@@ -94,7 +96,7 @@ func (m measurement) outage(ctx context.Context, i interruption) (outage, error)
 				resource := []string{"bucket", "local"}[n%2]
 				a, err := f.check(ctx, caller, resource, fmt.Sprintf("caller-%d-%d", caller, n/50))
 				mu.Lock()
-				o.count(a, err, !away.IsZero() && returned.IsZero())
+				o.count(a, err, !away.IsZero() && returned.IsZero(), !returned.IsZero())
 				if recovered.IsZero() && !returned.IsZero() && a.Source == "store" && a.Allowed {
 					recovered = time.Now()
 				}
@@ -109,7 +111,7 @@ func (m measurement) outage(ctx context.Context, i interruption) (outage, error)
 	}
 	mark(&mu, &away)
 	time.Sleep(outageLength)
-	if err := i.backAgain(); err != nil {
+	if err := i.backAgain(); err != nil { // calls made until then count as during the outage
 		return o, err
 	}
 	mark(&mu, &returned)
@@ -129,11 +131,17 @@ func mark(mu *sync.Mutex, t *time.Time) {
 	*t = time.Now()
 }
 
-// count takes an answer into the account; the longest wait counts whenever it was.
-func (o *outage) count(a answer, err error, during bool) {
+// count takes an answer into the account.
+func (o *outage) count(a answer, err error, during, after bool) {
+	switch {
+	case after:
+		o.LongestAfterMS = max(o.LongestAfterMS, a.took.Milliseconds())
+		return
+	case !during:
+		return
+	}
 	o.LongestMS = max(o.LongestMS, a.took.Milliseconds())
 	switch {
-	case !during:
 	case err != nil:
 		o.Errors++
 	default:

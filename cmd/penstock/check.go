@@ -37,7 +37,7 @@ func newCheck() *cobra.Command {
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&o.url, "url", "http://127.0.0.1:8080", "where Penstock is")
+	f.StringVar(&o.url, "url", cmp.Or(os.Getenv("PENSTOCK_URL"), "http://127.0.0.1:8080"), "where Penstock is; PENSTOCK_URL sets the default")
 	f.StringVar(&o.key, "key", "", "key to call with (default PENSTOCK_KEY)")
 	f.StringVar(&o.subject, "subject", "", "who calls, as user:42")
 	f.StringToStringVar(&o.attributes, "attribute", nil, "what else is known of the call, as ip=203.0.113.9")

@@ -12,15 +12,20 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/seed43908478/penstock/apikey"
 	"github.com/seed43908478/penstock/engine"
 	"github.com/seed43908478/penstock/httpapi"
+	"github.com/seed43908478/penstock/limit"
 	"github.com/seed43908478/penstock/quota"
 	"github.com/seed43908478/penstock/store"
 	"github.com/seed43908478/penstock/store/dynamo"
 	"github.com/seed43908478/penstock/store/memory"
 )
+
+// startTime is how long the state table may take for the first writes.
+const startTime = 5 * time.Second
 
 // shutdownTime is how long requests under way may take when the process is asked to stop.
 const shutdownTime = 10 * time.Second
@@ -228,12 +233,45 @@ func newDynamoDB(ctx context.Context, o serveOptions) (*backend, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the plans of table %s: %w", names.Config, err)
 	}
+	state := dynamo.New(client, names.State, dynamo.WithBudget(startTime))
+	if err := tryOut(ctx, state); err != nil {
+		return nil, fmt.Errorf("table %s: %w", names.State, err)
+	}
 	return &backend{
 		store: dynamo.New(client, names.State),
 		plans: live.Snapshot,
 		keys:  table,
 		about: []any{"store", "dynamodb", "tables", names.State + ", " + names.Config, "config", from},
 	}, nil
+}
+
+// tryOut makes some writes, several at once, to keys of their own that expire. A table
+// that cannot be written is found out before the first caller comes, who then finds
+// open connections and a server that has done this before.
+func tryOut(ctx context.Context, s store.Store) error {
+	const atOnce, each = 16, 8
+	bucket, err := limit.New(limit.Policy{Algorithm: "token_bucket", Quota: 1, Period: time.Second, Burst: 2 * each})
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	var all errgroup.Group
+	for i := range atOnce {
+		key := fmt.Sprintf("penstock|start|%d", i)
+		all.Go(func() error {
+			var seen limit.State
+			for range each {
+				p := bucket.Propose(seen, time.Now(), 1)
+				r, err := s.Apply(ctx, store.Write{Key: key, Parts: []store.Part{{Limit: "start.tb", Write: p.Write}}, ExpiresAt: start.Add(time.Hour)})
+				if err != nil {
+					return err
+				}
+				seen = r.States[0]
+			}
+			return nil
+		})
+	}
+	return all.Wait()
 }
 
 // configure applies a configuration file, or the example to a table that has none.
