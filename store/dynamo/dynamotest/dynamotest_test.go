@@ -3,6 +3,7 @@ package dynamotest_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -102,8 +103,7 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		panic(err)
 	}
-	os.Stdout.WriteString(s.Endpoint())
-	os.Stdout.Close()
+	fmt.Print(s.Endpoint())
 	select {}
 }
 

