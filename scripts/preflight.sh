@@ -37,10 +37,13 @@ check_cc() {
 }
 
 check_java() {
-	local have
-	have=$({ java -version 2>&1 || true; } | version)
-	if ! java -version >/dev/null 2>&1 || [ "${have:-0}" -lt 17 ]; then
-		need java "Java 17 or later, which runs DynamoDB Local (found: ${have:-none})" \
+	local have=none
+	# On macOS there is a java that only says where to get one.
+	if java -version >/dev/null 2>&1; then
+		have=$(java -version 2>&1 | version)
+	fi
+	if [ "$have" = none ] || [ "$have" -lt 17 ]; then
+		need java "Java 17 or later, which runs DynamoDB Local (found: $have)" \
 			"Debian, Ubuntu: apt-get install openjdk-17-jre-headless    macOS: brew install openjdk@17    or https://adoptium.net"
 	fi
 }
