@@ -194,6 +194,17 @@ func TestACallerCannotSpeakForTheGateway(t *testing.T) {
 	}
 }
 
+func TestTheHostIsTheGatewaysAndNoHeader(t *testing.T) {
+	t.Setenv("GO_API_HOST", "https://elsewhere.example.com") // the adapter would take it
+	for name, want := range map[string]string{"v2_custom_domain": "limits.example.com", "v1_custom_domain": "api.example.com"} {
+		got := look(t, event(t, name))
+		expect(t, name+": host", got.Host, want)
+		if host, ok := got.Header["Host"]; ok {
+			t.Errorf("%s: the handler sees a header Host: %q; net/http has none", name, host)
+		}
+	}
+}
+
 func TestIPv6Caller(t *testing.T) {
 	e := replaced(t, "v2_check", `"sourceIp": "203.0.113.9"`, `"sourceIp": "2001:db8::1"`)
 	expect(t, "caller", look(t, e).Caller, "[2001:db8::1]:0")
