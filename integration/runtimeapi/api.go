@@ -18,6 +18,7 @@ type FunctionError struct {
 	Message string `json:"errorMessage"`
 }
 
+// Error says what the function said.
 func (e *FunctionError) Error() string { return e.Type + ": " + e.Message }
 
 // api is the Runtime API, as much of it as runtimes for Go use.
