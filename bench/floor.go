@@ -15,25 +15,31 @@ import (
 	"github.com/seed43908478/penstock/store"
 )
 
-// A Speed is how many decisions a second callers get that ask as fast as they can, as a
-// ratio to bare writes of the same callers on the same store: the floor.
+// A Speed is how many decisions a second callers get that ask as fast as they can, as
+// ratios to bare writes of the same callers on the same store: the floors.
 type Speed struct {
 	Callers         int     `json:"callers"`
 	Keys            int     `json:"keys"`
 	DecisionsPerSec float64 `json:"decisions_per_second"`
-	FloorPerSec     float64 `json:"floor_per_second"`
-	Ratio           float64 `json:"ratio"`  // the median of the rounds
-	Failed          int64   `json:"failed"` // decisions the store did not answer in time
+	// BarePerSec is of writes that add one, ConditionalPerSec of the same under a
+	// condition, the least with which a limit can be held. Ratios are medians of rounds.
+	BarePerSec         float64 `json:"bare_writes_per_second"`
+	ConditionalPerSec  float64 `json:"conditional_writes_per_second"`
+	RatioToBare        float64 `json:"ratio_to_bare"`
+	RatioToConditional float64 `json:"ratio_to_conditional"`
+	Failed             int64   `json:"failed"` // decisions the store did not answer in time
 }
 
-// A Bare makes one bare write to a key, the least a limiter can do.
-type Bare func(ctx context.Context, key string) error
+// A Floor makes the least writes there are to a key.
+type Floor struct {
+	Bare, Conditional func(ctx context.Context, key string) error
+}
 
 // rounds is how often decisions and bare writes take turns.
-const rounds = 7
+const rounds = 9
 
-// MeasureSpeed lets decisions and bare writes take turns, each for a time.
-func MeasureSpeed(ctx context.Context, st store.Store, bare Bare, callers, keys int, turn time.Duration) (Speed, error) {
+// MeasureSpeed lets decisions and the two kinds of writes take turns, each for a time.
+func MeasureSpeed(ctx context.Context, st store.Store, floor Floor, callers, keys int, turn time.Duration) (Speed, error) {
 	// A bucket that never refuses and is never rested, so that every decision is one write.
 	l, err := limit.New(limit.Policy{Algorithm: "token_bucket", Quota: 100, Period: time.Second, Burst: 1_000_000})
 	if err != nil {
@@ -56,27 +62,33 @@ func MeasureSpeed(ctx context.Context, st store.Store, bare Bare, callers, keys 
 		}
 		return d.Allowed, err
 	}
-	write := func(i int) (bool, error) { return true, bare(ctx, names[i]) }
-
 	s := Speed{Callers: callers, Keys: keys}
-	var ratios []float64
+	var toBare, toConditional []float64
 	for range rounds {
-		floor, err := perSecond(callers, keys, turn, write)
-		if err != nil {
-			return s, err
+		var perSec [3]float64
+		for i, do := range []func(int) (bool, error){
+			func(i int) (bool, error) { return true, floor.Bare(ctx, names[i]) },
+			func(i int) (bool, error) { return true, floor.Conditional(ctx, names[i]) },
+			decide,
+		} {
+			if perSec[i], err = perSecond(callers, keys, turn, do); err != nil {
+				return s, err
+			}
 		}
-		decisions, err := perSecond(callers, keys, turn, decide)
-		if err != nil {
-			return s, err
-		}
-		s.FloorPerSec += floor / rounds
-		s.DecisionsPerSec += decisions / rounds
-		ratios = append(ratios, decisions/floor)
+		s.BarePerSec += perSec[0] / rounds
+		s.ConditionalPerSec += perSec[1] / rounds
+		s.DecisionsPerSec += perSec[2] / rounds
+		toBare = append(toBare, perSec[2]/perSec[0])
+		toConditional = append(toConditional, perSec[2]/perSec[1])
 	}
 	s.Failed = failed.Load()
-	slices.Sort(ratios)
-	s.Ratio = ratios[len(ratios)/2]
+	s.RatioToBare, s.RatioToConditional = median(toBare), median(toConditional)
 	return s, nil
+}
+
+func median(of []float64) float64 {
+	slices.Sort(of)
+	return of[len(of)/2]
 }
 
 // perSecond is how often callers get something done on random keys.

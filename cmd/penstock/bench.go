@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strconv"
 	"time"
 
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
@@ -64,7 +65,7 @@ type benchRefusals struct {
 
 func benchDecisions(ctx context.Context, out io.Writer, o benchOptions) error {
 	var used bench.Usage
-	st, bare, err := benchStore(ctx, o, &used)
+	st, floor, err := benchStore(ctx, o, &used)
 	if err != nil {
 		return err
 	}
@@ -79,22 +80,29 @@ func benchDecisions(ctx context.Context, out io.Writer, o benchOptions) error {
 	if report.Refusals, err = repeatedRefusals(ctx, st, &used); err != nil {
 		return err
 	}
-	for _, keys := range []int{1, 100} {
-		for _, callers := range []int{1, 8, 64} {
-			if bare == nil {
-				continue
-			}
-			s, err := bench.MeasureSpeed(ctx, st, bare, callers, keys, o.length/4)
-			if err != nil {
-				return err
-			}
-			report.Speed = append(report.Speed, s)
+	if floor != nil {
+		if report.Speed, err = benchSpeed(ctx, floor, o.length/8); err != nil {
+			return err
 		}
 	}
 	if o.asJSON {
 		return printJSON(out, report)
 	}
 	return report.print(out)
+}
+
+func benchSpeed(ctx context.Context, t *benchTable, turn time.Duration) (all []bench.Speed, err error) {
+	floor := bench.Floor{Bare: t.add(""), Conditional: t.add("#n BETWEEN :zero AND :most OR attribute_not_exists(#n)")}
+	for _, keys := range []int{1, 100} {
+		for _, callers := range []int{1, 8, 64} {
+			s, err := bench.MeasureSpeed(ctx, dynamo.New(t.client, t.name), floor, callers, keys, turn)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, s)
+		}
+	}
+	return all, nil
 }
 
 func scenarios() (all []bench.Scenario) {
@@ -110,8 +118,14 @@ func scenarios() (all []bench.Scenario) {
 	return all
 }
 
-// benchStore is the store to measure, and a bare write to compare with where there is one.
-func benchStore(ctx context.Context, o benchOptions, used *bench.Usage) (store.Store, bench.Bare, error) {
+// A benchTable is a table to make bare writes to.
+type benchTable struct {
+	client *dynamodb.Client
+	name   string
+}
+
+// benchStore is the store to measure, and the table behind it where there is one.
+func benchStore(ctx context.Context, o benchOptions, used *bench.Usage) (store.Store, *benchTable, error) {
 	switch o.store {
 	case "memory":
 		return counted{memory.New(), used}, nil, nil
@@ -137,7 +151,7 @@ func benchStore(ctx context.Context, o benchOptions, used *bench.Usage) (store.S
 		}
 		used.MilliUnits.Add(units)
 	}
-	return dynamo.New(client, names.State, dynamo.WithObserver(observe)), bareWrite(client, names.State), nil
+	return dynamo.New(client, names.State, dynamo.WithObserver(observe)), &benchTable{client, names.State}, nil
 }
 
 // counted counts the writes of a store that cannot be observed.
@@ -151,16 +165,26 @@ func (c counted) Apply(ctx context.Context, w store.Write) (store.Result, error)
 	return c.Store.Apply(ctx, w)
 }
 
-// bareWrite is the floor: an UpdateItem that adds one.
-func bareWrite(client *dynamodb.Client, table string) bench.Bare {
+// add returns a write that adds one to a key, under a condition unless it is empty.
+func (t *benchTable) add(condition string) func(context.Context, string) error {
+	number := func(n int64) types.AttributeValue {
+		return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
+	}
 	return func(ctx context.Context, key string) error {
-		_, err := client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-			TableName:                 &table,
+		in := &dynamodb.UpdateItemInput{
+			TableName:                 &t.name,
 			Key:                       map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: key}},
-			UpdateExpression:          awssdk.String("ADD n :one SET expires_at = :soon"),
-			ExpressionAttributeValues: map[string]types.AttributeValue{":one": &types.AttributeValueMemberN{Value: "1"}, ":soon": &types.AttributeValueMemberN{Value: fmt.Sprint(time.Now().Add(time.Hour).Unix())}},
+			UpdateExpression:          awssdk.String("ADD #n :one SET expires_at = :soon"),
+			ExpressionAttributeNames:  map[string]string{"#n": "n"},
+			ExpressionAttributeValues: map[string]types.AttributeValue{":one": number(1), ":soon": number(time.Now().Add(time.Hour).Unix())},
 			ReturnValues:              types.ReturnValueAllNew,
-		})
+		}
+		if condition != "" {
+			in.ConditionExpression = &condition
+			in.ReturnValuesOnConditionCheckFailure = types.ReturnValuesOnConditionCheckFailureAllOld
+			in.ExpressionAttributeValues[":zero"], in.ExpressionAttributeValues[":most"] = number(0), number(1<<40)
+		}
+		_, err := t.client.UpdateItem(ctx, in)
 		return err
 	}
 }
@@ -198,9 +222,9 @@ func (r benchReport) print(w io.Writer) error {
 	p("\n%d repeated refusals: %d calls\n", r.Refusals.Decisions, r.Refusals.Calls)
 	for i, s := range r.Speed {
 		if i == 0 {
-			p("\n%8s %5s %13s %13s %6s\n", "callers", "keys", "decisions/s", "bare writes/s", "ratio")
+			p("\n%8s %5s %13s %13s %20s %9s %15s\n", "callers", "keys", "decisions/s", "bare writes/s", "conditional writes/s", "to bare", "to conditional")
 		}
-		p("%8d %5d %13.0f %13.0f %6.2f\n", s.Callers, s.Keys, s.DecisionsPerSec, s.FloorPerSec, s.Ratio)
+		p("%8d %5d %13.0f %13.0f %20.0f %9.2f %15.2f\n", s.Callers, s.Keys, s.DecisionsPerSec, s.BarePerSec, s.ConditionalPerSec, s.RatioToBare, s.RatioToConditional)
 	}
 	return nil
 }
