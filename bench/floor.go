@@ -41,7 +41,7 @@ const rounds = 9
 // MeasureSpeed lets decisions and the two kinds of writes take turns, each for a time.
 func MeasureSpeed(ctx context.Context, st store.Store, floor Floor, callers, keys int, turn time.Duration) (Speed, error) {
 	// A bucket that never refuses and is never rested, so that every decision is one write.
-	l, err := limit.New(limit.Policy{Algorithm: "token_bucket", Quota: 100, Period: time.Second, Burst: 1_000_000})
+	l, err := limit.New(limit.Policy{Algorithm: "token_bucket", Quota: 1, Period: time.Second, Burst: 1_000_000})
 	if err != nil {
 		return Speed{}, err
 	}

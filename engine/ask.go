@@ -37,9 +37,9 @@ func (e *Engine) askStore(ctx context.Context, item *quota.Item, now time.Time, 
 	defer func() { a.key.leave(cost, &a) }()
 
 	for {
-		write, any := a.write(now)
+		write, some := a.write(now)
 		switch {
-		case !any:
+		case !some:
 			a.outcome = refused
 		case a.writes == maxWrites:
 			a.outcome = undecided

@@ -57,7 +57,7 @@ func newEngine(s store.Store, o Options) *Engine {
 		e.budget = DefaultBudget
 	}
 	if e.now == nil {
-		e.now = time.Now
+		e.now = time.Now //nolint:forbidigo // the default of a clock that can be set
 	}
 	if e.random == nil {
 		e.random = rand.Float64

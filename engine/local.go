@@ -30,7 +30,7 @@ type local struct {
 func newLocal(o Options) *local {
 	now := o.Now
 	if now == nil {
-		now = time.Now
+		now = time.Now //nolint:forbidigo // the default of a clock that can be set
 	}
 	shares, err := lru.New[*quota.Rule, *quota.Rule](maxTrends)
 	if err != nil {

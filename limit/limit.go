@@ -93,7 +93,7 @@ func New(p Policy) (*Limit, error) {
 	case p.Period < time.Millisecond:
 		return nil, &FieldError{"period", fmt.Sprintf("must be at least 1ms, not %s", p.Period)}
 	case p.Period > maxPeriod:
-		return nil, &FieldError{"period", fmt.Sprintf("must be at most %s, not %s", time.Duration(maxPeriod), p.Period)}
+		return nil, &FieldError{"period", fmt.Sprintf("must be at most %s, not %s", maxPeriod, p.Period)}
 	case p.Burst < 0:
 		return nil, &FieldError{"burst", fmt.Sprintf("must not be negative, but is %d", p.Burst)}
 	}

@@ -24,8 +24,9 @@ func main() {
 	callers := flag.Int("callers", 64, "callers in all, spread over the processes")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, *processes, *callers); err != nil {
+	err := run(ctx, *processes, *callers)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "processes:", err)
 		os.Exit(1)
 	}

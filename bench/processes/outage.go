@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -145,12 +148,7 @@ func (o *outage) count(a answer, err error, during, after bool) {
 	case err != nil:
 		o.Errors++
 	default:
-		what := fmt.Sprint(a.status)
-		for _, s := range []string{a.Title, a.Reason, a.Source, a.Degraded, a.Outcome} {
-			if s != "" {
-				what += " " + s
-			}
-		}
-		o.Answers[what]++
+		said := slices.DeleteFunc([]string{strconv.Itoa(a.status), a.Title, a.Reason, a.Source, a.Degraded, a.Outcome}, func(s string) bool { return s == "" })
+		o.Answers[strings.Join(said, " ")]++
 	}
 }

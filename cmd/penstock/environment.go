@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed43908478/penstock/quota"
 	"github.com/seed43908478/penstock/store/dynamo"
+	"github.com/seed43908478/penstock/store/dynamo/awsenv"
 )
 
 // defaultConfig is read when it is there and no other file is named.
@@ -28,7 +29,7 @@ func tables() dynamo.Tables {
 
 // aws is where the tables are, by the usual AWS environment.
 func aws(ctx context.Context) (*dynamodb.Client, error) {
-	client, err := dynamo.LoadClient(ctx)
+	client, err := awsenv.LoadClient(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("the AWS environment: %w", err)
 	}

@@ -2,8 +2,6 @@ package dynamo
 
 import (
 	"bytes"
-	"context"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -14,7 +12,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
-	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
@@ -41,16 +38,6 @@ type ClientOption func(*freshClient)
 // have been idle; default [time.Now].
 func WithClientClock(now func() time.Time) ClientOption {
 	return func(c *freshClient) { c.now = now }
-}
-
-// LoadClient returns a client made from the environment, as every AWS tool reads it.
-func LoadClient(ctx context.Context, opts ...ClientOption) (*dynamodb.Client, error) {
-	// A buildable client is the only kind that takes AWS_CA_BUNDLE.
-	cfg, err := config.LoadDefaultConfig(ctx, config.WithHTTPClient(awshttp.NewBuildableClient()))
-	if err != nil {
-		return nil, fmt.Errorf("dynamo: load the AWS configuration: %w", err)
-	}
-	return NewClient(cfg, opts...), nil
 }
 
 // NewClient returns a client for short calls: it gives up soon on what has not been

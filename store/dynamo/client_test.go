@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/seed43908478/penstock/store/dynamo"
+	"github.com/seed43908478/penstock/store/dynamo/awsenv"
 	"github.com/seed43908478/penstock/store/dynamo/dynamotest"
 )
 
@@ -100,7 +101,7 @@ func TestLoadClientTrustsTheBundleOfTheEnvironment(t *testing.T) {
 	t.Setenv("AWS_CONFIG_FILE", filepath.Join(t.TempDir(), "none"))
 	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", filepath.Join(t.TempDir(), "none"))
 
-	client, err := dynamo.LoadClient(t.Context())
+	client, err := awsenv.LoadClient(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,7 @@
 // Package dynamo is the [store.Store] on DynamoDB, and everything else of this
 // project that speaks to it: the client, the tables, and the configuration.
 //
-//	client, err := dynamo.LoadClient(ctx)
+//	client, err := awsenv.LoadClient(ctx)
 //	s := dynamo.New(client, "penstock-state")
 //	result, err := s.Apply(ctx, write)
 //
