@@ -82,6 +82,15 @@ func (a *answer) write(now time.Time) (w store.Write, ok bool) {
 	return w, ok
 }
 
+// fail ends an answer that the store could not give. A key that is throttled is no
+// failure of the store.
+func (a *answer) fail(err *store.Error) {
+	a.outcome, a.err = failed, err
+	if err.Reason == store.HotKey {
+		a.outcome = hot
+	}
+}
+
 // passes reports whether the item lets the call pass.
 func (a *answer) passes() bool {
 	return a.outcome == admitted || a.outcome == failed && a.below != nil && a.below.passes

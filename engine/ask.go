@@ -52,10 +52,7 @@ func (e *Engine) askStore(ctx context.Context, item *quota.Item, now time.Time, 
 			a.propose(now, cost) // from the state that the failed write told: no read
 			continue
 		default:
-			a.outcome = failed
-			if a.err.Reason == store.HotKey {
-				a.outcome = hot
-			}
+			a.fail(a.err)
 		}
 		return e.conclude(a, now, cost)
 	}

@@ -339,6 +339,32 @@ func TestAThrottledKeyIsHotAndLeftAlone(t *testing.T) {
 	sc.admitted(1, alice)
 }
 
+func TestWhoWaitedForAThrottledKeyIsToldSoToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := watch(time.Now)
+		s.before = func(context.Context, store.Write) error {
+			time.Sleep(ms(10))
+			return &store.Error{Reason: store.HotKey, Err: errors.New("throttled")}
+		}
+		e := New(s, Options{})
+		r := rule(t, "per-user", bucket(1, time.Second, 1))
+		r.OnStoreError = quota.Allow // which is not for this
+		call := Call{Cost: 1, Items: []quota.Item{item("alice", 1, r)}}
+		var all sync.WaitGroup
+		for range 5 {
+			all.Go(func() {
+				if d, err := e.Decide(t.Context(), call); err != nil || d.Allowed || d.Reason != HotKey {
+					t.Errorf("%+v, %v", d, err)
+				}
+			})
+		}
+		all.Wait()
+		if n := s.writes.Load(); n != 1 {
+			t.Fatalf("%d writes to a throttled key", n)
+		}
+	})
+}
+
 func TestLosingEveryWriteIsUndecided(t *testing.T) {
 	sc := newScene(t)
 	sc.store.Store = restless{}

@@ -39,10 +39,7 @@ func (e *Engine) lookAt(ctx context.Context, item *quota.Item, now time.Time) an
 	a.source = Store
 	states, err := e.store.Read(ctx, item.Key, ids)
 	if err != nil {
-		a.outcome, a.err = failed, store.AsError(err)
-		if a.err.Reason == store.HotKey {
-			a.outcome = hot
-		}
+		a.fail(store.AsError(err))
 		return a
 	}
 	for i := range a.views {

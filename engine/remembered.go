@@ -134,12 +134,13 @@ func (e *Engine) enter(ctx context.Context, item *quota.Item, now time.Time, cos
 			return a
 		}
 		if err := k.wait(ctx); err != nil {
-			a.outcome, a.err = failed, &store.Error{Reason: store.Unavailable, Err: err}
+			a.fail(&store.Error{Reason: store.Unavailable, Err: err})
 			return a
 		}
 		if k.failures != failures {
 			// What we waited for failed. Asking the same again would only fail later.
-			a.outcome, a.err = failed, &store.Error{Reason: k.failure.Reason, Err: k.failure.Err}
+			a.source = BackOff
+			a.fail(&store.Error{Reason: k.failure.Reason, Err: k.failure.Err})
 			return a
 		}
 	}

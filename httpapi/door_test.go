@@ -42,7 +42,6 @@ func newDoor(t *testing.T, change ...func(*Options)) *door {
 	d := &door{t: t, log: new(bytes.Buffer), decision: engine.Decision{Allowed: true, Deciding: -1, Source: engine.Store}}
 	o := Options{
 		Decider: d, Plans: d, Auth: AuthOpen,
-		Now:    func() time.Time { return noon },
 		Logger: slog.New(slog.NewJSONHandler(d.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	for _, c := range change {
@@ -56,6 +55,9 @@ func (d *door) Decide(_ context.Context, call engine.Call) (engine.Decision, err
 	d.calls = append(d.calls, call)
 	if d.panics != nil {
 		panic(d.panics)
+	}
+	if d.decision.At.IsZero() {
+		d.decision.At = noon
 	}
 	return d.decision, d.err
 }

@@ -20,7 +20,7 @@ type edge struct {
 func (e *edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if e.logger.Enabled(r.Context(), slog.LevelDebug) {
 		seen := &statusWriter{ResponseWriter: w, status: http.StatusOK}
-		defer e.log(r, seen, e.now())
+		defer e.log(r, seen, time.Now())
 		w = seen
 	}
 	defer e.recover(w, r)
@@ -47,7 +47,7 @@ func (e *edge) recover(w http.ResponseWriter, r *http.Request) {
 
 // log tells of a request: the route, not the address as the caller spelled it.
 func (e *edge) log(r *http.Request, w *statusWriter, began time.Time) {
-	e.logger.DebugContext(r.Context(), "request", "method", r.Method, "route", r.Pattern, "status", w.status, "took", e.now().Sub(began))
+	e.logger.DebugContext(r.Context(), "request", "method", r.Method, "route", r.Pattern, "status", w.status, "took", time.Since(began))
 }
 
 // statusWriter remembers the status.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"time"
 
 	"github.com/seed43908478/penstock/apikey"
 	"github.com/seed43908478/penstock/engine"
@@ -28,8 +27,6 @@ type Options struct {
 	// Logger gets requests (debug), what could not be answered (warning) and panics
 	// (error). Default slog.Default().
 	Logger *slog.Logger
-	// Now is the clock that X-RateLimit-Reset is told by. Default time.Now.
-	Now func() time.Time
 }
 
 // New returns the handler of the check endpoints. It is safe for concurrent use.
@@ -40,13 +37,9 @@ func New(o Options) http.Handler {
 		auth:     o.Auth,
 		verifier: o.Verifier,
 		logger:   o.Logger,
-		now:      o.Now,
 	}
 	if s.logger == nil {
 		s.logger = slog.Default()
-	}
-	if s.now == nil {
-		s.now = time.Now
 	}
 	return &edge{server: s, routes: s.routes()}
 }
@@ -58,7 +51,6 @@ type server struct {
 	auth     Auth
 	verifier *apikey.Verifier
 	logger   *slog.Logger
-	now      func() time.Time
 	policies policies
 }
 

@@ -87,7 +87,7 @@ func (s *server) standing(f *fields, d *engine.Decision, v *engine.Verdict) {
 	f.num(rateLimitField, ceil(more, time.Second))
 	f.num(limitField, p.holds)
 	f.num(remainingField, v.Remaining)
-	f.num(resetField, ceil(time.Duration(s.now().Add(more).UnixNano()), time.Second))
+	f.num(resetField, ceil(time.Duration(d.At.Add(more).UnixNano()), time.Second))
 }
 
 // untilMore returns when there will be more than there is: when a refused call may

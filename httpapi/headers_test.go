@@ -132,10 +132,9 @@ func never(v engine.Verdict) engine.Decision {
 }
 
 func TestResetIsRoundedUpFromTheMomentItself(t *testing.T) {
-	d := newDoor(t, func(o *Options) {
-		o.Now = func() time.Time { return noon.Add(950 * time.Millisecond) }
-	})
+	d := newDoor(t)
 	d.decision = allowed(lets(perUser(t), 19, 100*time.Millisecond))
+	d.decision.At = noon.Add(950 * time.Millisecond)
 	if n := integer(t, d.check().Header, "X-RateLimit-Reset"); n != noon.Unix()+2 {
 		t.Errorf("X-RateLimit-Reset is %d s after noon, want 2", n-noon.Unix())
 	}

@@ -57,7 +57,7 @@ func newHouse(t *testing.T, s store.Store, change ...func(*Options)) *house {
 		s = memory.New(memory.WithClock(clock))
 	}
 	h.door = newDoor(t, append([]func(*Options){func(o *Options) {
-		o.Decider, o.Plans, o.Now = engine.New(s, engine.Options{Now: clock}), snapshot(t, realPlans), clock
+		o.Decider, o.Plans = engine.New(s, engine.Options{Now: clock}), snapshot(t, realPlans)
 	}}, change...)...)
 	return h
 }
