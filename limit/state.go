@@ -45,6 +45,8 @@ const (
 	SizeInOrAbsent
 	// ElementsIn asks that each of the N elements of the log from From on is within Min and Max.
 	ElementsIn
+	// Lacks asks that no element of the log is Min; an absent log has none.
+	Lacks
 )
 
 // A Guard is a range that must hold for a write to be applied. Ranges, not
@@ -113,6 +115,8 @@ func (s State) holds(g *Guard) bool {
 			}
 		}
 		return true
+	case Lacks:
+		return !slices.Contains(s.Log, g.Min)
 	}
 	return false
 }

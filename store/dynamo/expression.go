@@ -123,6 +123,14 @@ func (e *expression) guard(p limited, g *limit.Guard) {
 			e.and()
 			e.within(operand{attribute: p.logName, element: true, index: g.From + i}, g)
 		}
+	case limit.Lacks:
+		e.and()
+		e.conditions += 2
+		e.condition.WriteString("NOT contains(")
+		e.name(&e.condition, p.logName)
+		e.condition.WriteString(", ")
+		e.number(&e.condition, g.Min)
+		e.condition.WriteByte(')')
 	}
 }
 
@@ -248,7 +256,7 @@ func guardsElement(guards []limit.Guard, index int) bool {
 			if int64(index) < g.Min {
 				return true
 			}
-		case limit.RegisterIn, limit.RegisterInOrAbsent, limit.SizeInOrAbsent:
+		case limit.RegisterIn, limit.RegisterInOrAbsent, limit.SizeInOrAbsent, limit.Lacks:
 		}
 	}
 	return false

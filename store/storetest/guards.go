@@ -53,6 +53,15 @@ var guards = []test{
 		alice.applies(part(exact, ifSize(3, 3)))
 		alice.applies(part(exact, ifSize(math.MinInt64, math.MaxInt64)))
 	}},
+	{"a log that lacks an element", func(t *testing.T, s store.Store) {
+		alice := newItem(t, s, "alice")
+		alice.applies(part(exact, ifLacks(7), push(1, 7))).is(log(7))
+		alice.fails(part(exact, ifLacks(7), push(1, 7))).is(log(7))
+		alice.applies(part(exact, ifLacks(math.MinInt64), push(1, math.MinInt64))).is(log(7, math.MinInt64))
+		alice.fails(part(exact, ifLacks(math.MinInt64)))
+		alice.applies(part(exact, ifLacks(8), ifSize(2, 2), remove(0, 1), push(1, 8))).is(log(math.MinInt64, 8))
+		alice.applies(part(exact, ifLacks(7))).is(log(math.MinInt64, 8))
+	}},
 	{"the size of a log or absent", func(t *testing.T, s store.Store) {
 		alice := newItem(t, s, "alice")
 		alice.applies(part(exact, ifSizeOrAbsent(0, 2), push(1, 1))).is(log(1))

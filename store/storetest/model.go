@@ -90,7 +90,7 @@ func drawWrite(t *rapid.T, seen limit.State) limit.Write {
 func drawGuard(t *rapid.T, size int) limit.Guard {
 	bound := rapid.OneOf(rapid.Int64Range(-4, 10), rapid.SampledFrom([]int64{math.MinInt64, math.MaxInt64}))
 	return limit.Guard{
-		Kind:     limit.GuardKind(rapid.IntRange(int(limit.RegisterIn), int(limit.ElementsIn)).Draw(t, "guard")),
+		Kind:     limit.GuardKind(rapid.IntRange(int(limit.RegisterIn), int(limit.Lacks)).Draw(t, "guard")),
 		Register: rapid.SampledFrom([]string{"x", "y"}).Draw(t, "of"),
 		From:     rapid.IntRange(0, size).Draw(t, "first"),
 		N:        rapid.IntRange(1, 2).Draw(t, "elements"),

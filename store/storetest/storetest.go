@@ -189,6 +189,10 @@ func ifElements(from, n int, least, most int64) step {
 	return guard(limit.Guard{Kind: limit.ElementsIn, From: from, N: n, Min: least, Max: most})
 }
 
+func ifLacks(element int64) step {
+	return guard(limit.Guard{Kind: limit.Lacks, Min: element, Max: element})
+}
+
 func set(register string, value int64) step {
 	return change(limit.Change{Kind: limit.Set, Register: register, Value: value})
 }
