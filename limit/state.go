@@ -66,6 +66,10 @@ const (
 	Set ChangeKind = iota + 1
 	// Add adds to a register that is there.
 	Add
+	// AddFrom adds to a register; one that is not there counts as Base.
+	AddFrom
+	// Drop takes a register away; one that is not there stays away.
+	Drop
 	// Append puts Value at the end of the log N times; an absent log is empty.
 	Append
 	// Remove takes the N elements from From on out of the log.
@@ -76,9 +80,10 @@ const (
 // none sees the effect of another, so that indices of Remove are those before Append.
 type Change struct {
 	Kind     ChangeKind
-	Register string // Set, Add
+	Register string // Set, Add, AddFrom, Drop
 	From, N  int    // Remove; Append (N)
 	Value    int64
+	Base     int64 // AddFrom
 }
 
 // Holds reports whether every guard holds for s: what a store evaluates before it
@@ -132,6 +137,14 @@ func (s State) After(changes []Change) State {
 		case Add:
 			old, _ := s.Register(c.Register)
 			next.Registers = set(next.Registers, c.Register, old+c.Value)
+		case AddFrom:
+			old, ok := s.Register(c.Register)
+			if !ok {
+				old = c.Base
+			}
+			next.Registers = set(next.Registers, c.Register, old+c.Value)
+		case Drop:
+			next.Registers = slices.DeleteFunc(next.Registers, func(r Register) bool { return r.Name == c.Register })
 		case Append, Remove: // together, below
 		}
 	}
@@ -158,7 +171,7 @@ func logAfter(log []int64, changes []Change) []int64 {
 			from, removed = c.From, c.N
 		case Append:
 			appended += c.N
-		case Set, Add:
+		case Set, Add, AddFrom, Drop:
 		}
 	}
 	if removed == 0 && appended == 0 {

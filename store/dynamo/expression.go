@@ -231,7 +231,7 @@ func (e *expression) presence(p limited) {
 				e.and()
 				e.exists("attribute_exists(", operand{attribute: p.logName, element: true, index: c.From + c.N - 1})
 			}
-		case limit.Set, limit.Append:
+		case limit.Set, limit.AddFrom, limit.Drop, limit.Append:
 		}
 	}
 }
@@ -278,9 +278,26 @@ func (e *expression) registers(p limited) {
 			e.set.WriteString(" + ")
 			e.updates++
 			e.number(&e.set, c.Value)
+		case limit.AddFrom:
+			e.addFrom(attribute(p.Limit, c.Register), c)
+		case limit.Drop:
+			e.clause(&e.remove, "REMOVE ")
+			e.name(&e.remove, attribute(p.Limit, c.Register))
 		case limit.Append, limit.Remove: // in log
 		}
 	}
+}
+
+func (e *expression) addFrom(register string, c *limit.Change) {
+	e.clause(&e.set, "SET ")
+	e.name(&e.set, register)
+	e.set.WriteString(" = if_not_exists(")
+	e.name(&e.set, register)
+	e.set.WriteString(", ")
+	e.number(&e.set, c.Base)
+	e.set.WriteString(") + ")
+	e.number(&e.set, c.Value)
+	e.updates += 2
 }
 
 // log appends and removes. Together they need the indices: list_append and a REMOVE

@@ -51,6 +51,16 @@ func TestExpressions(t *testing.T) {
 		},
 		Changes: []limit.Change{{Kind: limit.Add, Register: "tat", Value: -5}},
 	}
+	window := limit.Write{
+		Guards: []limit.Guard{
+			{Kind: limit.RegisterInOrAbsent, Register: "r0", Min: 70, Max: 79},
+			{Kind: limit.RegisterInOrAbsent, Register: "r1", Min: math.MinInt64, Max: 69},
+		},
+		Changes: []limit.Change{
+			{Kind: limit.AddFrom, Register: "r0", Value: 1, Base: 70},
+			{Kind: limit.Drop, Register: "r1"},
+		},
+	}
 	tests := []struct {
 		name              string
 		parts             []store.Part
@@ -78,6 +88,13 @@ func TestExpressions(t *testing.T) {
 			"#1 >= :1 AND attribute_exists(#2)",
 			"SET #0 = :0, #1 = #1 + :2",
 			"expires_at per-user.tb.tat per-user.tb.t", 3,
+		},
+		{
+			"a window, new or begun or the next",
+			[]store.Part{{Limit: "daily.fw", Write: window}},
+			"(attribute_not_exists(#1) OR #1 BETWEEN :1 AND :2) AND (attribute_not_exists(#2) OR #2 <= :3)",
+			"SET #0 = :0, #1 = if_not_exists(#1, :1) + :4 REMOVE #2",
+			"expires_at daily.fw.r0 daily.fw.r1", 5,
 		},
 		{
 			"a log that grows",

@@ -146,7 +146,7 @@ func holds(s limit.State, w limit.Write) bool {
 			if c.From < 0 || c.From+c.N > len(s.Log) {
 				return false
 			}
-		case limit.Set, limit.Append:
+		case limit.Set, limit.AddFrom, limit.Drop, limit.Append:
 		}
 	}
 	return true

@@ -29,6 +29,22 @@ var changes = []test{
 		alice.applies(part(daily, set("n", 1)))
 		alice.fails(part(daily, add("n", 1), add("m", 1))).is(registers("n", 1))
 	}},
+	{"add from a base makes a register or counts on", func(t *testing.T, s store.Store) {
+		alice := newItem(t, s, "alice")
+		alice.applies(part(daily, addFrom("n", 100, 1))).is(registers("n", 101))
+		alice.applies(part(daily, addFrom("n", 500, 2), addFrom("m", -5, 0))).is(registers("n", 103, and("m", -5)))
+		alice.fails(part(daily, ifInOrAbsent("n", 0, 102), addFrom("n", 100, 1))).is(registers("n", 103, and("m", -5)))
+	}},
+	{"drop takes a register away", func(t *testing.T, s store.Store) {
+		alice := newItem(t, s, "alice")
+		alice.applies(part(daily, drop("n"))).is(absent)
+		alice.applies(part(daily, set("n", 1), set("m", 2)), part(bucket, set("n", 3)))
+		alice.applies(part(daily, drop("n"), add("m", 1), drop("o"))).is(registers("m", 3))
+		alice.has(bucket, registers("n", 3))
+		alice.fails(part(daily, ifIn("n", math.MinInt64, math.MaxInt64))).is(registers("m", 3))
+		alice.applies(part(daily, ifInOrAbsent("n", 5, 5), addFrom("n", 7, 1), drop("m"))).is(registers("n", 8))
+		alice.applies(part(daily, drop("n"))).is(absent)
+	}},
 	{"removing elements that are not there does not hold", func(t *testing.T, s store.Store) {
 		alice := newItem(t, s, "alice")
 		alice.fails(part(exact, remove(0, 1))).is(absent)

@@ -71,11 +71,15 @@ func drawWrite(t *rapid.T, seen limit.State) limit.Write {
 	}
 	for _, register := range []string{"x", "y"} {
 		value := rapid.Int64Range(-3, 3).Draw(t, "value")
-		switch rapid.IntRange(0, 3).Draw(t, "register") {
+		switch rapid.IntRange(0, 5).Draw(t, "register") {
 		case 0:
 			w.Changes = append(w.Changes, limit.Change{Kind: limit.Set, Register: register, Value: value})
 		case 1:
 			w.Changes = append(w.Changes, limit.Change{Kind: limit.Add, Register: register, Value: value})
+		case 2:
+			w.Changes = append(w.Changes, limit.Change{Kind: limit.AddFrom, Register: register, Value: value, Base: rapid.Int64Range(-3, 3).Draw(t, "base")})
+		case 3:
+			w.Changes = append(w.Changes, limit.Change{Kind: limit.Drop, Register: register})
 		}
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "appends") {

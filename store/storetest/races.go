@@ -31,6 +31,13 @@ var races = []test{
 		}
 		alice.has(daily, registers("n", 100))
 	}},
+	{"a window that nobody began admits exactly 100 of 1,000", func(t *testing.T, s store.Store) {
+		alice := newItem(t, s, "alice")
+		if admitted := storm(alice, 1000, part(daily, ifInOrAbsent("n", 5000, 5099), addFrom("n", 5000, 1), drop("m"))); admitted != 100 {
+			t.Errorf("%d admitted", admitted)
+		}
+		alice.has(daily, registers("n", 5100))
+	}},
 	{"one of all who make an item wins", func(t *testing.T, s store.Store) {
 		alice := newItem(t, s, "alice")
 		if won := storm(alice, callers, part(bucket, ifInOrAbsent("tat", 0, 0), set("tat", 1))); won != 1 {

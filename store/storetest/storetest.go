@@ -201,6 +201,14 @@ func add(register string, n int64) step {
 	return change(limit.Change{Kind: limit.Add, Register: register, Value: n})
 }
 
+func addFrom(register string, base, n int64) step {
+	return change(limit.Change{Kind: limit.AddFrom, Register: register, Base: base, Value: n})
+}
+
+func drop(register string) step {
+	return change(limit.Change{Kind: limit.Drop, Register: register})
+}
+
 func push(n int, value int64) step {
 	return change(limit.Change{Kind: limit.Append, N: n, Value: value})
 }
