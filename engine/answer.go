@@ -8,12 +8,20 @@ import (
 	"github.com/seed43908478/penstock/store"
 )
 
+// A question is what is asked of every item of a call.
+type question struct {
+	now  time.Time // the one reading of the clock
+	cost int64     // 0: only look
+	id   int64     // the digest of the request id; 0: there is none
+}
+
 // An outcome is what became of one item of a call.
 type outcome uint8
 
 const (
 	open      outcome = iota // not decided yet, or not asked as another item refused first
 	admitted                 // charged
+	repeated                 // charged by an earlier call with the same id
 	refused                  // by at least one limit
 	undecided                // too many writes were lost
 	hot                      // the key gets more than the store takes for one key
@@ -27,6 +35,7 @@ type answer struct {
 	outcome outcome
 	source  Source
 	views   []view // of each rule, in their order
+	ids     ids    // when the item remembers the call's id
 	writes  int
 	err     *store.Error // why it failed
 	below   *below       // what the next rung said, after failed
@@ -50,10 +59,15 @@ type view struct {
 	told           limit.Branch
 }
 
+// answer returns an answer that is not decided.
+func (e *Engine) answer(item *quota.Item, q question) answer {
+	return answer{item: item, key: e.memory.key(item.Key), views: make([]view, len(item.Rules)), ids: ids{id: q.id}}
+}
+
 // propose makes a proposal for each rule from the state in its view.
-func (a *answer) propose(now time.Time, cost int64) {
+func (a *answer) propose(q question) {
 	for i, r := range a.item.Rules {
-		a.views[i].proposal = r.Limit.Propose(a.views[i].state, now, cost)
+		a.views[i].proposal = r.Limit.Propose(a.views[i].state, q.now, q.cost)
 	}
 }
 
@@ -71,13 +85,16 @@ func (a *answer) refuses() bool {
 // what it wants written down is; ok is false when there is nothing to write.
 func (a *answer) write(now time.Time) (w store.Write, ok bool) {
 	refuses := a.refuses()
-	w = store.Write{Key: a.item.Key, Parts: make([]store.Part, len(a.views)), ExpiresAt: now.Add(a.item.Memory + grace)}
+	w = store.Write{Key: a.item.Key, Parts: make([]store.Part, len(a.views), len(a.views)+1), ExpiresAt: now.Add(a.item.Memory + grace)}
 	for i, r := range a.item.Rules {
 		w.Parts[i].Limit = r.ID
 		if p := &a.views[i].proposal; !refuses || p.Refusal != nil {
 			w.Parts[i].Write = p.Write
 			ok = ok || len(p.Changes) > 0
 		}
+	}
+	if a.ids.id != 0 {
+		w.Parts = append(w.Parts, a.ids.part(!refuses))
 	}
 	return w, ok
 }
@@ -93,8 +110,13 @@ func (a *answer) fail(err *store.Error) {
 
 // passes reports whether the item lets the call pass.
 func (a *answer) passes() bool {
-	return a.outcome == admitted || a.outcome == failed && a.below != nil && a.below.passes
+	return a.outcome == admitted || a.outcome == repeated || a.outcome == failed && a.below != nil && a.below.passes
 }
+
+// charged reports whether the item passes by a charge of this call.
+func (a *answer) charged() bool { return a.passes() && a.outcome != repeated }
+
+func (a answer) isRepeat() bool { return a.outcome == repeated }
 
 // gaveUp reports whether a failure without any outcome is among the answers.
 func gaveUp(answers []answer) bool {

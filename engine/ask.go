@@ -18,10 +18,10 @@ const (
 )
 
 // ask decides one item, and asks the rung below when the store cannot.
-func (e *Engine) ask(ctx context.Context, item *quota.Item, now time.Time, cost int64) answer {
-	a := e.askStore(ctx, item, now, cost)
+func (e *Engine) ask(ctx context.Context, item *quota.Item, q question) answer {
+	a := e.askStore(ctx, item, q)
 	if a.outcome == failed && e.local != nil {
-		a.below = e.local.ask(ctx, &a, now, cost)
+		a.below = e.local.ask(ctx, &a, q)
 	}
 	return a
 }
@@ -29,32 +29,39 @@ func (e *Engine) ask(ctx context.Context, item *quota.Item, now time.Time, cost 
 // askStore is the decision loop: propose, apply, and if the guards failed propose
 // again from the state that came back. Every proposal and the judgement of every
 // failed write use the same now.
-func (e *Engine) askStore(ctx context.Context, item *quota.Item, now time.Time, cost int64) answer {
-	a := e.enter(ctx, item, now, cost)
+func (e *Engine) askStore(ctx context.Context, item *quota.Item, q question) answer {
+	a := e.enter(ctx, item, q)
 	if a.outcome != open {
 		return a // from memory, without a write
 	}
-	defer func() { a.key.leave(cost, &a) }()
+	defer func() { a.key.leave(q.cost, &a) }()
 
 	for {
-		write, some := a.write(now)
+		write, some := a.write(q.now)
 		switch {
 		case !some:
 			a.outcome = refused
+		case a.writes == maxWrites && a.ids.sent != nil:
+			a.fail(a.ids.sent)
 		case a.writes == maxWrites:
 			a.outcome = undecided
-		case e.apply(ctx, &a, write, now):
+		case e.apply(ctx, &a, write, q.now):
 			a.outcome = admitted
 			if a.refuses() {
 				a.outcome = refused
 			}
+		case a.ids.repeats() && a.err == nil:
+			a.outcome = a.ids.outcome()
 		case a.err == nil:
-			a.propose(now, cost) // from the state that the failed write told: no read
+			a.propose(q) // from the state that the failed write told: no read
+			continue
+		case a.ids.mayRetry(ctx, a.err):
+			a.err = nil
 			continue
 		default:
-			a.fail(a.err)
+			a.fail(a.ids.unknown(a.err))
 		}
-		return e.conclude(a, now, cost)
+		return e.conclude(a, q)
 	}
 }
 
@@ -62,10 +69,15 @@ func (e *Engine) askStore(ctx context.Context, item *quota.Item, now time.Time, 
 func (e *Engine) apply(ctx context.Context, a *answer, w store.Write, now time.Time) (applied bool) {
 	a.source = Store
 	a.writes++
+	ctx, cancel := a.ids.attempt(ctx)
+	defer cancel()
 	result, err := e.store.Apply(ctx, w)
 	if err != nil {
 		a.err = store.AsError(err)
 		return false
+	}
+	if a.ids.id != 0 {
+		a.ids.state, a.ids.at = result.States[len(a.views)], now
 	}
 	for i := range a.views {
 		a.views[i].state, a.views[i].at = result.States[i], now
@@ -74,8 +86,8 @@ func (e *Engine) apply(ctx context.Context, a *answer, w store.Write, now time.T
 }
 
 // conclude remembers what was learned on the way.
-func (e *Engine) conclude(a answer, now time.Time, cost int64) answer {
+func (e *Engine) conclude(a answer, q question) answer {
 	e.learn(&a)
-	a.key.conclude(&a, now, cost, e.random)
+	a.key.conclude(&a, q, e.random)
 	return a
 }

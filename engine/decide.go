@@ -20,15 +20,15 @@ const (
 )
 
 // decision puts the answers of all items together.
-func (e *Engine) decision(answers []answer, now time.Time, cost int64) Decision {
-	d := Decision{At: now, Allowed: true, Deciding: -1, Source: Store, Verdicts: make([]Verdict, 0, countRules(answers))}
+func (e *Engine) decision(answers []answer, q question) Decision {
+	d := Decision{At: q.now, Allowed: true, Deciding: -1, Source: Store, Verdicts: make([]Verdict, 0, countRules(answers))}
 	for i := range answers {
 		a := &answers[i]
 		d.Writes += a.writes
 		d.Unknown = d.Unknown || a.err != nil && a.err.Unknown
 		d.add(a)
 		for j, r := range a.item.Rules {
-			d.Verdicts = append(d.Verdicts, e.verdict(a, j, r, now, cost))
+			d.Verdicts = append(d.Verdicts, e.verdict(a, j, r, q))
 		}
 	}
 	if len(answers) > 1 {
@@ -48,6 +48,9 @@ func countRules(answers []answer) (n int) {
 // add takes from an answer whether and why it refuses, and what it rests on.
 func (d *Decision) add(a *answer) {
 	d.Allowed = d.Allowed && a.passes()
+	if a.outcome == repeated {
+		d.Repeat, d.Source = true, a.source
+	}
 	if a.outcome == failed {
 		if a.below.degraded != NotDegraded && d.Degraded != DegradedLocal {
 			d.Degraded = a.below.degraded
@@ -75,19 +78,19 @@ func (d *Decision) add(a *answer) {
 }
 
 // verdict is what one rule of an answer says.
-func (e *Engine) verdict(a *answer, i int, r *quota.Rule, now time.Time, cost int64) Verdict {
+func (e *Engine) verdict(a *answer, i int, r *quota.Rule, q question) Verdict {
 	switch a.outcome {
 	case failed:
-		return a.below.verdict(i, r, now, cost)
+		return a.below.verdict(i, r, q.now, q.cost)
 	case hot:
 		return Verdict{Rule: r, Standing: limit.Standing{RetryAfter: hotRetry}}
 	case undecided:
 		retry := minContended + time.Duration(e.random()*float64(maxContended-minContended))
 		return Verdict{Rule: r, Standing: limit.Standing{RetryAfter: retry}}
 	case admitted:
-		return a.views[i].verdict(r, now, cost)
+		return a.views[i].verdict(r, q.now, q.cost)
 	default:
-		v := a.views[i].verdict(r, now, 0)
+		v := a.views[i].verdict(r, q.now, 0)
 		if a.contested {
 			v.RetryAfter = min(v.RetryAfter, contestedRetry)
 		}

@@ -12,6 +12,10 @@ type Call struct {
 	Items []quota.Item
 	// Cost is how many permits; 0 only looks whether 1 would pass.
 	Cost int64
+	// RequestID makes a repeat of a call that was charged an answer, not a second charge,
+	// while fewer than [RememberedIDs] other calls with ids were charged on its narrowest
+	// item. "" when the call has none.
+	RequestID string
 }
 
 // A Decision is the answer to a call.
@@ -28,6 +32,9 @@ type Decision struct {
 	RetryAfter time.Duration
 	// Wait is how long an allowed call should wait for its turn (leaky bucket).
 	Wait time.Duration
+	// Repeat is whether a call with this request id and cost was charged before, and
+	// this one therefore was not.
+	Repeat bool
 	// Never is whether the cost is above what a limit can ever hold.
 	Never bool
 

@@ -75,17 +75,22 @@ func (e *Engine) Decide(ctx context.Context, c Call) (Decision, error) {
 	bounded, cancel := context.WithTimeout(ctx, e.budget)
 	defer cancel()
 
+	q := question{now: now, cost: c.Cost, id: digest(c)}
 	var answers []answer
 	switch {
+	case len(c.Items) == 0: // no limit matches
 	case c.Cost == 0:
-		answers = e.look(bounded, c.Items, now)
+		answers = e.look(bounded, c.Items, q)
 	case len(c.Items) == 1:
-		answers = []answer{e.ask(bounded, &c.Items[0], now, c.Cost)}
+		answers = []answer{e.ask(bounded, &c.Items[0], q)}
 	default:
-		answers = e.askAll(bounded, c.Items, now, c.Cost)
+		answers = e.askAll(bounded, c.Items, q)
+	}
+	if q.id != 0 {
+		e.findRepeat(bounded, answers, q)
 	}
 	if err := ctx.Err(); err != nil && gaveUp(answers) {
 		return Decision{}, err
 	}
-	return e.decision(answers, now, c.Cost), nil
+	return e.decision(answers, q), nil
 }

@@ -133,7 +133,7 @@ func TestCallsThatWereSentTogetherAreOneRefusal(t *testing.T) {
 	refusal := view{proposal: limit.Proposal{Refusal: &limit.Refusal{RetryAfter: time.Second}}}
 	for range 10 {
 		a := answer{item: &quota.Item{Rules: []*quota.Rule{r}}, views: []view{refusal}, outcome: refused}
-		k.conclude(&a, noon, 1, func() float64 { return 1 })
+		k.conclude(&a, question{now: noon, cost: 1}, func() float64 { return 1 })
 	}
 	if s := k.slot(r.ID); s.refusals != 1 || !s.notBefore.IsZero() {
 		t.Fatalf("%+v", s)
@@ -230,7 +230,7 @@ func TestKeysNeverSeenAreWrittenLast(t *testing.T) {
 		{[]float64{1, 1, 0.05}, []int{2, 0, 1}},
 		{[]float64{-1, -1, -1}, []int{0, 1, 2}},
 	} {
-		if got := order([]quota.Item{tenant, user, device}, c.remaining); !slices.Equal(got, c.want) {
+		if got := order([]quota.Item{tenant, user, device}, c.remaining, false); !slices.Equal(got, c.want) {
 			t.Errorf("%v: %v, want %v", c.remaining, got, c.want)
 		}
 	}

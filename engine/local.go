@@ -57,19 +57,19 @@ type below struct {
 }
 
 // ask decides a failed answer on this instance alone.
-func (l *local) ask(ctx context.Context, a *answer, now time.Time, cost int64) *below {
+func (l *local) ask(ctx context.Context, a *answer, q question) *below {
 	b, item, where := l.prepare(a)
 	if b.denied || len(item.Rules) == 0 {
 		return b
 	}
 	ctx = context.WithoutCancel(ctx) // the budget went into waiting for the store; this store is here
 	var answered answer
-	if cost > 0 {
-		answered = l.engine.askStore(ctx, item, now, cost)
+	if q.cost > 0 {
+		answered = l.engine.askStore(ctx, item, q)
 	} else {
-		answered = l.engine.lookAt(ctx, item, now)
+		answered = l.engine.lookAt(ctx, item, q)
 	}
-	b.passes = answered.outcome == admitted
+	b.passes = answered.passes()
 	for i, at := range where {
 		b.views[at] = answered.views[i]
 	}

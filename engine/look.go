@@ -2,19 +2,18 @@ package engine
 
 import (
 	"context"
-	"time"
 
 	"github.com/seed43908478/penstock/quota"
 	"github.com/seed43908478/penstock/store"
 )
 
 // look tells for each item whether one permit would pass, and charges nothing.
-func (e *Engine) look(ctx context.Context, items []quota.Item, now time.Time) []answer {
+func (e *Engine) look(ctx context.Context, items []quota.Item, q question) []answer {
 	answers := make([]answer, len(items))
 	for i := range items {
-		a := e.lookAt(ctx, &items[i], now)
+		a := e.lookAt(ctx, &items[i], q)
 		if a.outcome == failed && e.local != nil {
-			a.below = e.local.ask(ctx, &a, now, 0)
+			a.below = e.local.ask(ctx, &a, q)
 		}
 		answers[i] = a
 	}
@@ -22,12 +21,12 @@ func (e *Engine) look(ctx context.Context, items []quota.Item, now time.Time) []
 }
 
 // lookAt reads one item, unless memory knows that it refuses.
-func (e *Engine) lookAt(ctx context.Context, item *quota.Item, now time.Time) answer {
-	const one = 1
-	a := answer{item: item, key: e.memory.key(item.Key), views: make([]view, len(item.Rules))}
+func (e *Engine) lookAt(ctx context.Context, item *quota.Item, q question) answer {
+	one := question{now: q.now, cost: 1}
+	a := e.answer(item, one)
 	a.key.mu.Lock()
-	a.key.recall(&a, one)
-	e.judge(&a, now, one)
+	a.key.recall(&a, one.cost)
+	e.judge(&a, one)
 	a.key.mu.Unlock()
 	if a.outcome == refused && a.source == Memory {
 		return a
@@ -43,9 +42,9 @@ func (e *Engine) lookAt(ctx context.Context, item *quota.Item, now time.Time) an
 		return a
 	}
 	for i := range a.views {
-		a.views[i].state, a.views[i].at = states[i], now
+		a.views[i].state, a.views[i].at = states[i], q.now
 	}
-	a.propose(now, one)
+	a.propose(one)
 	if a.outcome = admitted; a.refuses() {
 		a.outcome = refused
 	}

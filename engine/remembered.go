@@ -66,6 +66,8 @@ func (m *remembered) key(name string) *key {
 type key struct {
 	mu       sync.Mutex
 	slots    []slot // of its rules
+	ids      limit.State
+	idsAt    time.Time
 	hotUntil time.Time
 
 	// Writes under way. Who would pass only if they did not happen waits for them.
@@ -103,6 +105,7 @@ func (k *key) slot(id string) *slot {
 // recall fills the views of an answer with what is remembered.
 func (k *key) recall(a *answer, cost int64) {
 	a.contested = k.tentative > 0
+	a.ids.state, a.ids.at = k.ids, k.idsAt
 	for i, r := range a.item.Rules {
 		v := &a.views[i]
 		*v = view{}
@@ -117,19 +120,19 @@ func (k *key) recall(a *answer, cost int64) {
 
 // enter answers from memory, or returns an open answer with proposals when it is
 // the call's turn to write; [key.leave] ends the turn.
-func (e *Engine) enter(ctx context.Context, item *quota.Item, now time.Time, cost int64) answer {
-	a := answer{item: item, key: e.memory.key(item.Key), views: make([]view, len(item.Rules))}
+func (e *Engine) enter(ctx context.Context, item *quota.Item, q question) answer {
+	a := e.answer(item, q)
 	k := a.key
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	failures := k.failures
 	for {
-		k.recall(&a, cost)
-		if e.judge(&a, now, cost); a.outcome != open {
+		k.recall(&a, q.cost)
+		if e.judge(&a, q); a.outcome != open {
 			return a
 		}
-		if !k.wouldRefuse(&a, now, cost) {
-			k.inFlight += cost
+		if !k.wouldRefuse(&a, q) {
+			k.inFlight += q.cost
 			a.entered = k.landings
 			return a
 		}
@@ -147,22 +150,26 @@ func (e *Engine) enter(ctx context.Context, item *quota.Item, now time.Time, cos
 }
 
 // judge lets memory refuse, and else makes the proposals for the first write.
-func (e *Engine) judge(a *answer, now time.Time, cost int64) {
-	if now.Before(a.key.hotUntil) {
+func (e *Engine) judge(a *answer, q question) {
+	if a.ids.repeats() {
+		a.outcome, a.source = repeated, Memory
+		return
+	}
+	if q.now.Before(a.key.hotUntil) {
 		a.outcome, a.source = hot, BackOff
 		return
 	}
 	for i, r := range a.item.Rules {
 		v := &a.views[i]
-		v.proposal = r.Limit.Propose(v.state, now, cost)
+		v.proposal = r.Limit.Propose(v.state, q.now, q.cost)
 		switch refusal := v.proposal.Refusal; {
-		case refusal != nil && (refusal.Never || len(v.proposal.Changes) == 0 && v.trusted(now)):
+		case refusal != nil && (refusal.Never || len(v.proposal.Changes) == 0 && v.trusted(q.now)):
 			a.outcome, a.source = refused, Memory
-		case now.Before(v.backOff) && a.outcome == open:
-			v.proposal = limit.Proposal{Refusal: &limit.Refusal{RetryAfter: v.backOff.Sub(now)}}
+		case q.now.Before(v.backOff) && a.outcome == open:
+			v.proposal = limit.Proposal{Refusal: &limit.Refusal{RetryAfter: v.backOff.Sub(q.now)}}
 			a.outcome, a.source = refused, BackOff
 		case refusal != nil && len(v.proposal.Changes) == 0 || !v.proposal.Sure:
-			e.predict(v, r.Limit, now, cost)
+			e.predict(v, r.Limit, q)
 		}
 	}
 }
@@ -177,13 +184,13 @@ func (v *view) trusted(now time.Time) bool {
 // wouldRefuse reports whether the writes under way, if they are charged, leave too
 // little for the call. Of a key that refused last, what others left of it is not known
 // until somebody asks: one does, the rest wait for the answer.
-func (k *key) wouldRefuse(a *answer, now time.Time, cost int64) bool {
+func (k *key) wouldRefuse(a *answer, q question) bool {
 	if k.inFlight == 0 {
 		return false
 	}
 	for i, r := range a.item.Rules {
 		v := &a.views[i]
-		if v.probing || r.Limit.Propose(v.state, now, k.inFlight+cost).Refusal != nil {
+		if v.probing || r.Limit.Propose(v.state, q.now, k.inFlight+q.cost).Refusal != nil {
 			return true
 		}
 	}
@@ -223,24 +230,27 @@ func (k *key) leave(cost int64, a *answer) {
 }
 
 // conclude remembers the states an answer ended with, and who refused.
-func (k *key) conclude(a *answer, now time.Time, cost int64, random func() float64) {
+func (k *key) conclude(a *answer, q question, random func() float64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if a.outcome == hot {
-		k.hotUntil = now.Add(hotFor/2 + time.Duration(random()*float64(hotFor/2)))
+		k.hotUntil = q.now.Add(hotFor/2 + time.Duration(random()*float64(hotFor/2)))
 	}
 	if a.err != nil {
 		return
 	}
 	a.contested = k.tentative > 0
+	if a.ids.id != 0 {
+		k.ids, k.idsAt = a.ids.state, a.ids.at
+	}
 	for i, r := range a.item.Rules {
 		v := &a.views[i]
-		s := k.keep(r, v, now, k.landings > a.entered)
+		s := k.keep(r, v, q.now, k.landings > a.entered)
 		switch {
 		case a.outcome == admitted:
 			s.refusals, s.cost, s.retryAt, s.notBefore = 0, 0, time.Time{}, time.Time{}
 		case v.proposal.Refusal != nil:
-			s.refused(v.proposal.Refusal.RetryAfter, now, cost, random)
+			s.refused(v.proposal.Refusal.RetryAfter, q, random)
 		}
 	}
 }
@@ -264,13 +274,13 @@ func (k *key) keep(r *quota.Rule, v *view, now time.Time, overlapped bool) *slot
 
 // refused counts a refusal by the store. Calls that were sent before an earlier
 // refusal could be known do not count: in a row means in spite of waiting.
-func (s *slot) refused(retry time.Duration, now time.Time, cost int64, random func() float64) {
-	if now.Before(s.retryAt) && cost >= s.cost {
+func (s *slot) refused(retry time.Duration, q question, random func() float64) {
+	if q.now.Before(s.retryAt) && q.cost >= s.cost {
 		return
 	}
 	s.refusals++
-	s.cost = cost
-	s.retryAt = now.Add(retry)
+	s.cost = q.cost
+	s.retryAt = q.now.Add(retry)
 	s.notBefore = time.Time{}
 	if n := s.refusals - backOffAfter; n >= 0 {
 		longest := maxBackOff

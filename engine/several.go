@@ -16,50 +16,66 @@ const nearlyUsed = 0.1
 
 // askAll decides several items. They are separate writes: a refusal gives back what
 // the others were charged. The answers are in the order of the items.
-func (e *Engine) askAll(ctx context.Context, items []quota.Item, now time.Time, cost int64) []answer {
-	answers, remaining, refuses := e.recallAll(items, now, cost)
-	if refuses {
-		return answers // memory refuses: nothing is written
+func (e *Engine) askAll(ctx context.Context, items []quota.Item, q question) []answer {
+	answers, remaining, decided := e.recallAll(items, q)
+	if decided {
+		return answers // by memory: nothing is written
 	}
-	if len(items) > 1 && slices.Min(remaining) > nearlyUsed {
+	if q.id == 0 && slices.Min(remaining) > nearlyUsed {
 		var all sync.WaitGroup
 		for i := range items {
-			all.Go(func() { answers[i] = e.askTentatively(ctx, &items[i], now, cost) })
+			all.Go(func() { answers[i] = e.askTentatively(ctx, &items[i], q) })
 		}
 		all.Wait()
 	} else {
-		for _, i := range order(items, remaining) {
-			if answers[i] = e.askTentatively(ctx, &items[i], now, cost); !answers[i].passes() {
+		for _, i := range order(items, remaining, q.id != 0) {
+			if answers[i] = e.askTentatively(ctx, &items[i], q.of(items, i)); !answers[i].charged() {
 				break
 			}
 		}
 	}
-	if slices.ContainsFunc(answers, func(a answer) bool { return !a.passes() }) {
+	isRepeat := slices.ContainsFunc(answers, answer.isRepeat)
+	if isRepeat || slices.ContainsFunc(answers, func(a answer) bool { return !a.passes() }) {
 		for i := range answers {
-			e.giveBack(ctx, &answers[i], now, cost)
+			e.giveBack(ctx, &answers[i], q)
 		}
 	}
 	for i := range answers {
 		answers[i].final()
 	}
+	if isRepeat {
+		repeat(answers, Store)
+	}
 	return answers
 }
 
 // recallAll asks memory for all items. remaining is, for each, the smallest share
-// left of its limits; -1 when nothing is remembered of it.
-func (e *Engine) recallAll(items []quota.Item, now time.Time, cost int64) (answers []answer, remaining []float64, refuses bool) {
+// left of its limits; -1 when nothing is remembered of it. decided: memory refuses, or
+// knows that the call is a repeat.
+func (e *Engine) recallAll(items []quota.Item, q question) (answers []answer, remaining []float64, decided bool) {
 	answers, remaining = make([]answer, len(items)), make([]float64, len(items))
 	for i := range items {
 		a := &answers[i]
-		*a = answer{item: &items[i], key: e.memory.key(items[i].Key), views: make([]view, len(items[i].Rules))}
+		*a = e.answer(&items[i], q.of(items, i))
 		a.key.mu.Lock()
-		a.key.recall(a, cost)
-		e.judge(a, now, cost)
+		a.key.recall(a, q.cost)
+		e.judge(a, q)
 		a.key.mu.Unlock()
-		refuses = refuses || a.outcome != open
-		remaining[i] = a.remaining(now)
+		decided = decided || a.outcome != open
+		remaining[i] = a.remaining(q.now)
 	}
-	return answers, remaining, refuses
+	if slices.ContainsFunc(answers, answer.isRepeat) {
+		repeat(answers, Memory)
+	}
+	return answers, remaining, decided
+}
+
+// of is the question to the i-th item: only the narrowest is told the id.
+func (q question) of(items []quota.Item, i int) question {
+	if q.id != 0 && i != narrowest(items) {
+		q.id = 0
+	}
+	return q
 }
 
 // remaining is the smallest share left of an item's limits, -1 when not remembered.
@@ -78,10 +94,14 @@ func (a *answer) remaining(now time.Time) float64 {
 
 // order says in which order to write: what is nearly used up first, then from the
 // widest to the narrowest; keys never seen come last, as they cannot be used up. So
-// a flood of invented subjects ends at the tenant's limit and creates nothing.
-func order(items []quota.Item, remaining []float64) []int {
+// a flood of invented subjects ends at the tenant's limit and creates nothing. The item
+// that remembers the call's id, if it has one, is the very last.
+func order(items []quota.Item, remaining []float64, withID bool) []int {
+	last := narrowest(items)
 	rank := func(i int) int {
 		switch {
+		case withID && i == last:
+			return 3
 		case remaining[i] < 0:
 			return 2
 		case remaining[i] <= nearlyUsed:
@@ -101,8 +121,8 @@ func order(items []quota.Item, remaining []float64) []int {
 
 // askTentatively asks for a charge that may be given back, and says so to those who
 // are refused because of it meanwhile.
-func (e *Engine) askTentatively(ctx context.Context, item *quota.Item, now time.Time, cost int64) answer {
-	a := e.ask(ctx, item, now, cost)
+func (e *Engine) askTentatively(ctx context.Context, item *quota.Item, q question) answer {
+	a := e.ask(ctx, item, q)
 	if a.outcome == admitted {
 		a.tentative = true
 		a.key.mu.Lock()
@@ -123,7 +143,7 @@ func (a *answer) final() {
 
 // giveBack undoes the charge of an item as another refused. Best effort: what
 // cannot be given back stays charged, and nobody is let in that should not be.
-func (e *Engine) giveBack(ctx context.Context, a *answer, now time.Time, cost int64) {
+func (e *Engine) giveBack(ctx context.Context, a *answer, q question) {
 	if a.outcome != admitted {
 		return
 	}
@@ -137,14 +157,14 @@ func (e *Engine) giveBack(ctx context.Context, a *answer, now time.Time, cost in
 		for i, r := range a.item.Rules {
 			v := &a.views[i]
 			v.proposal = limit.Proposal{}
-			v.proposal.Write, _ = r.Limit.GiveBack(limit.Charge{At: now, Cost: cost, Left: charged[i]}, v.state, now)
+			v.proposal.Write, _ = r.Limit.GiveBack(limit.Charge{At: q.now, Cost: q.cost, Left: charged[i]}, v.state, q.now)
 			some = some || len(v.proposal.Changes) > 0
 		}
 		if !some {
 			break
 		}
-		w, _ := a.write(now)
-		if e.apply(ctx, a, w, now) || a.err != nil {
+		w, _ := a.write(q.now)
+		if e.apply(ctx, a, w, q.now) || a.err != nil {
 			break
 		}
 	}

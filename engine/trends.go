@@ -2,7 +2,6 @@ package engine
 
 import (
 	"sync/atomic"
-	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
@@ -67,7 +66,7 @@ func (t *trends) of(l *limit.Limit) *trend {
 
 // predict replaces a proposal whose branch the remembered state does not tell. One
 // that was refused by a state too old to be trusted is made anew in any case.
-func (e *Engine) predict(v *view, l *limit.Limit, now time.Time, cost int64) {
+func (e *Engine) predict(v *view, l *limit.Limit, q question) {
 	refusedOnce := v.proposal.Refusal != nil
 	v.unsure, v.unseen, v.told = true, refusedOnce || v.at.IsZero(), v.proposal.Branch
 	t := e.trends.of(l)
@@ -81,7 +80,7 @@ func (e *Engine) predict(v *view, l *limit.Limit, now time.Time, cost int64) {
 		expected = 1 - v.told
 	}
 	if refusedOnce || expected != v.told {
-		v.proposal = l.Propose(l.Assume(expected, now), now, cost)
+		v.proposal = l.Propose(l.Assume(expected, q.now), q.now, q.cost)
 	}
 }
 
