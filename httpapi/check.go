@@ -95,7 +95,7 @@ func (s *server) decide(ctx context.Context, c *checkRequest) (*engine.Decision,
 	if err != nil {
 		return nil, err
 	}
-	d, err := s.decider.Decide(ctx, engine.Call{Items: items, Cost: c.cost})
+	d, err := s.decider.Decide(ctx, engine.Call{Items: items, Cost: c.cost, RequestID: c.requestID})
 	return &d, err
 }
 

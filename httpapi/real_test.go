@@ -95,6 +95,22 @@ func TestBucketOverTime(t *testing.T) {
 	h.gets(alice, 429, "per-user", 0)
 }
 
+func TestRepeatedRequestIsAnsweredAndNotCharged(t *testing.T) {
+	h := newHouse(t, nil)
+	const call = `{"tenant":"acme","resource":"POST /exports","subject":"alice","request_id":"4f1c"}`
+	for i, repeat := range []bool{false, true, true} {
+		a := h.gets(call, 200, "exports", 1)
+		if a.members["repeat"] != repeat || a.members["allowed"] != true {
+			t.Errorf("call %d: %s", i, a.body)
+		}
+	}
+	h.gets(`{"tenant":"acme","resource":"POST /exports","subject":"alice"}`, 200, "exports", 0)
+	if a := h.gets(call, 200, "exports", 0); a.members["repeat"] != true { // though the limit is used up since
+		t.Errorf("got %s", a.body)
+	}
+	h.gets(`{"tenant":"acme","resource":"POST /exports","subject":"alice","request_id":"4f1d"}`, 429, "exports", 0)
+}
+
 func TestLookingChargesNothing(t *testing.T) {
 	h := newHouse(t, nil)
 	const look = `{"tenant":"acme","resource":"POST /exports","subject":"alice","cost":0}`

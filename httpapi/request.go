@@ -16,12 +16,14 @@ const (
 	maxAttributes = 16
 	maxCost       = 1<<31 - 1
 	maxWaitMS     = 30_000
+	maxRequestID  = 256
 )
 
 // A checkRequest is the body of a check.
 type checkRequest struct {
 	quota.Request
-	cost int64
+	cost      int64
+	requestID string // "": a repeat is a new call
 }
 
 // members of a check, as a bit each: which were there.
@@ -92,7 +94,7 @@ func (d *document) checkMember(c *checkRequest, seen *members, name []byte) (err
 	case "cost":
 		c.cost, _, err = d.integer("cost", 0, maxCost)
 	case "request_id":
-		err = d.requestID()
+		c.requestID, err = d.text("request_id", maxRequestID)
 	case "max_wait_ms":
 		err = d.maxWait()
 	default:
@@ -222,15 +224,6 @@ func (d *document) attribute(into map[string]string) error {
 	}
 	value, err := d.text(member, maxPart)
 	into[name] = value
-	return err
-}
-
-// requestID reads the id of a call that may be repeated, which this version cannot tell from a new one.
-func (d *document) requestID() error {
-	s, ok, err := d.str("request_id")
-	if ok && len(s) > 0 {
-		d.fault("request_id", "is not supported by this version yet; leave it out")
-	}
 	return err
 }
 

@@ -149,7 +149,8 @@ var badChecks = []struct {
 	{"cost not a number", with(`"cost":NaN`), []string{"cost"}},
 
 	// what later versions know
-	{"request_id", with(`"request_id":"r-1"`), []string{"request_id"}},
+	{"request_id of 257 bytes", with(`"request_id":"` + strings.Repeat("r", 257) + `"`), []string{"request_id"}},
+	{"request_id with a line feed", with(`"request_id":"r\n"`), []string{"request_id"}},
 	{"request_id null", with(`"request_id":null`), []string{"request_id"}},
 	{"request_id a number", with(`"request_id":1`), []string{"request_id"}},
 	{"max_wait_ms", with(`"max_wait_ms":1`), []string{"max_wait_ms"}},
@@ -208,7 +209,6 @@ func TestDetailSaysWhatToDo(t *testing.T) {
 		with(`"cost":-1`):                     `cost must be from 0 to 2147483647.`,
 		with(`"cost":null`):                   `cost must be a whole number, not null; leave it out instead.`,
 		with(`"subject":7`):                   `subject must be a string, not a number.`,
-		with(`"request_id":"r"`):              `request_id is not supported by this version yet; leave it out.`,
 		with(`"max_wait_ms":5`):               `max_wait_ms is not supported by this version yet; leave it out, or 0.`,
 		with(`"cost":1,"cost":2`):             `cost is there twice; keep one.`,
 		with(`"cost":-1,"subject":"\u00"`):    "subject is not JSON at byte 63: invalid escape sequence `\\u00\"}` in string.",
@@ -235,7 +235,7 @@ func TestGoodChecksAreDecided(t *testing.T) {
 		{"cost 0", with(`"cost":0`), acme, 0},
 		{"cost -0", with(`"cost":-0`), acme, 0},
 		{"highest cost", with(`"cost":2147483647`), acme, 1<<31 - 1},
-		{"members of later versions unused", with(`"request_id":"","max_wait_ms":0`), acme, 1},
+		{"members unused", with(`"request_id":"","max_wait_ms":0`), acme, 1},
 		{"subject empty", with(`"subject":""`), acme, 1},
 		{"no attributes", with(`"attributes":{}`), acme, 1},
 		{"64 KB", padded(64 << 10), acme, 1},
