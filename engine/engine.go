@@ -45,7 +45,7 @@ type Engine struct {
 
 // New returns an engine over a store.
 func New(s store.Store, o Options) *Engine {
-	e := newEngine(s, o)
+	e := newEngine(newBreaker(s), o)
 	e.local = newLocal(o)
 	return e
 }
