@@ -52,6 +52,7 @@ type view struct {
 	backOff  time.Time // not to be asked before
 	probing  bool      // the store refused last
 	proposal limit.Proposal
+	charged  bool // by the write that was made last, if it was applied
 
 	// Of the first proposal: whether its branch was a prediction, whether that was made
 	// from nothing, and else which branch the remembered state told.
@@ -71,10 +72,10 @@ func (a *answer) propose(q question) {
 	}
 }
 
-// refuses reports whether a limit refuses.
+// refuses reports whether a limit refuses that may.
 func (a *answer) refuses() bool {
-	for i := range a.views {
-		if a.views[i].proposal.Refusal != nil {
+	for i, r := range a.item.Rules {
+		if a.views[i].proposal.Refusal != nil && r.Mode != quota.Shadow {
 			return true
 		}
 	}
@@ -82,21 +83,35 @@ func (a *answer) refuses() bool {
 }
 
 // write puts the proposals of all rules into one write. Beside a refusal only
-// what it wants written down is; ok is false when there is nothing to write.
+// what it wants written down is; ok is false when there is nothing to write. A shadow
+// limit counts what passes, and is left out when it has cost a write: it must not
+// decide how often the others try.
 func (a *answer) write(now time.Time) (w store.Write, ok bool) {
 	refuses := a.refuses()
 	w = store.Write{Key: a.item.Key, Parts: make([]store.Part, len(a.views), len(a.views)+1), ExpiresAt: now.Add(a.item.Memory + grace)}
 	for i, r := range a.item.Rules {
 		w.Parts[i].Limit = r.ID
-		if p := &a.views[i].proposal; !refuses || p.Refusal != nil {
-			w.Parts[i].Write = p.Write
-			ok = ok || len(p.Changes) > 0
+		v := &a.views[i]
+		shadow := r.Mode == quota.Shadow
+		v.charged = !refuses && v.proposal.Refusal == nil && (!shadow || a.writes <= 1)
+		if v.charged || v.proposal.Refusal != nil && (!shadow || !refuses && a.writes <= 1) {
+			w.Parts[i].Write = v.proposal.Write
+			ok = ok || len(v.proposal.Changes) > 0
 		}
 	}
 	if a.ids.id != 0 {
 		w.Parts = append(w.Parts, a.ids.part(!refuses))
+		ok = ok || !refuses
 	}
 	return w, ok
+}
+
+// verdict is what the limits say when all is known.
+func (a *answer) verdict() outcome {
+	if a.refuses() {
+		return refused
+	}
+	return admitted
 }
 
 // fail ends an answer that the store could not give. A key that is throttled is no

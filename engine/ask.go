@@ -40,16 +40,13 @@ func (e *Engine) askStore(ctx context.Context, item *quota.Item, q question) ans
 		write, some := a.write(q.now)
 		switch {
 		case !some:
-			a.outcome = refused
+			a.outcome = a.verdict()
 		case a.writes == maxWrites && a.ids.sent != nil:
 			a.fail(a.ids.sent)
 		case a.writes == maxWrites:
 			a.outcome = undecided
 		case e.apply(ctx, &a, write, q.now):
-			a.outcome = admitted
-			if a.refuses() {
-				a.outcome = refused
-			}
+			a.outcome = a.verdict()
 		case a.ids.repeats() && a.err == nil:
 			a.outcome = a.ids.outcome()
 		case a.err == nil:

@@ -88,7 +88,11 @@ func (e *Engine) verdict(a *answer, i int, r *quota.Rule, q question) Verdict {
 		retry := minContended + time.Duration(e.random()*float64(maxContended-minContended))
 		return Verdict{Rule: r, Standing: limit.Standing{RetryAfter: retry}}
 	case admitted:
-		return a.views[i].verdict(r, q.now, q.cost)
+		v := &a.views[i]
+		if !v.charged {
+			q.cost = 0
+		}
+		return v.verdict(r, q.now, q.cost)
 	default:
 		v := a.views[i].verdict(r, q.now, 0)
 		if a.contested {
@@ -112,7 +116,7 @@ func (v *view) verdict(r *quota.Rule, now time.Time, charged int64) Verdict {
 func (d *Decision) decide() {
 	for i := range d.Verdicts {
 		v := &d.Verdicts[i]
-		if v.Allowed != d.Allowed {
+		if v.Allowed != d.Allowed || v.Rule.Mode == quota.Shadow {
 			continue
 		}
 		if d.Deciding < 0 || d.Allowed && v.share() < d.Verdicts[d.Deciding].share() || !d.Allowed && v.longer(&d.Verdicts[d.Deciding]) {

@@ -83,9 +83,9 @@ func (l *local) prepare(a *answer) (b *below, item *quota.Item, where []int) {
 	b = &below{passes: true, degraded: DegradedOpen, views: make([]view, len(rules)), shares: make([]*quota.Rule, len(rules))}
 	item = &quota.Item{Key: a.item.Key, Memory: a.item.Memory}
 	for i, r := range rules {
-		switch r.OnStoreError {
-		case quota.Allow:
-		case quota.Local:
+		switch policy := r.OnStoreError; {
+		case policy == quota.Allow, r.Mode == quota.Shadow:
+		case policy == quota.Local:
 			share := l.share(r)
 			if share == nil {
 				b.denied = true
@@ -95,7 +95,7 @@ func (l *local) prepare(a *answer) (b *below, item *quota.Item, where []int) {
 			item.Rules = append(item.Rules, share)
 			item.Memory = max(item.Memory, share.Limit.Memory())
 			where = append(where, i)
-		case quota.Deny:
+		case policy == quota.Deny:
 			b.denied = true
 		}
 	}
@@ -126,7 +126,7 @@ func (b *below) verdict(i int, r *quota.Rule, now time.Time, cost int64) Verdict
 	share := b.shares[i]
 	switch {
 	case b.denied:
-		v.Allowed = r.OnStoreError != quota.Deny
+		v.Allowed = r.OnStoreError != quota.Deny || r.Mode == quota.Shadow
 	case share != nil:
 		v = b.views[i].verdict(share, now, cost)
 		v.Rule = r

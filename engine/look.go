@@ -45,8 +45,6 @@ func (e *Engine) lookAt(ctx context.Context, item *quota.Item, q question) answe
 		a.views[i].state, a.views[i].at = states[i], q.now
 	}
 	a.propose(one)
-	if a.outcome = admitted; a.refuses() {
-		a.outcome = refused
-	}
+	a.outcome = a.verdict()
 	return a
 }

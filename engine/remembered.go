@@ -164,7 +164,9 @@ func (e *Engine) judge(a *answer, q question) {
 		v.proposal = r.Limit.Propose(v.state, q.now, q.cost)
 		switch refusal := v.proposal.Refusal; {
 		case refusal != nil && (refusal.Never || len(v.proposal.Changes) == 0 && v.trusted(q.now)):
-			a.outcome, a.source = refused, Memory
+			if r.Mode != quota.Shadow {
+				a.outcome, a.source = refused, Memory
+			}
 		case q.now.Before(v.backOff) && a.outcome == open:
 			v.proposal = limit.Proposal{Refusal: &limit.Refusal{RetryAfter: v.backOff.Sub(q.now)}}
 			a.outcome, a.source = refused, BackOff
@@ -190,6 +192,9 @@ func (k *key) wouldRefuse(a *answer, q question) bool {
 	}
 	for i, r := range a.item.Rules {
 		v := &a.views[i]
+		if r.Mode == quota.Shadow {
+			continue
+		}
 		if v.probing || r.Limit.Propose(v.state, q.now, k.inFlight+q.cost).Refusal != nil {
 			return true
 		}
@@ -249,7 +254,7 @@ func (k *key) conclude(a *answer, q question, random func() float64) {
 		switch {
 		case a.outcome == admitted:
 			s.refusals, s.cost, s.retryAt, s.notBefore = 0, 0, time.Time{}, time.Time{}
-		case v.proposal.Refusal != nil:
+		case v.proposal.Refusal != nil && r.Mode != quota.Shadow:
 			s.refused(v.proposal.Refusal.RetryAfter, q, random)
 		}
 	}

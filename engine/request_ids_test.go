@@ -218,8 +218,8 @@ func (l lossyOnce) Apply(ctx context.Context, w store.Write) (store.Result, erro
 }
 
 func TestACallThatWasChargedElsewhereIsNotRefusedByBackOff(t *testing.T) {
-	one, two := newScene(t), (*scene)(nil)
-	two = newSceneOn(t, one.store)
+	one := newScene(t)
+	two := newSceneOn(t, one.store)
 	alice := item("alice", 1, rule(t, "per-user", bucket(10, time.Second, 1)))
 	for i := range 3 { // one is refused until it backs off
 		one.at(ms(100 * i))

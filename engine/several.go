@@ -83,7 +83,10 @@ func (a *answer) remaining(now time.Time) float64 {
 	least := 1.0
 	for i, r := range a.item.Rules {
 		v := &a.views[i]
-		if v.at.IsZero() {
+		switch {
+		case r.Mode == quota.Shadow:
+			continue
+		case v.at.IsZero():
 			return -1
 		}
 		left := r.Limit.Standing(v.state, now, 0).Remaining
@@ -149,7 +152,9 @@ func (e *Engine) giveBack(ctx context.Context, a *answer, q question) {
 	}
 	charged := make([]limit.State, len(a.views))
 	for i := range a.views {
-		charged[i] = a.views[i].state
+		if a.views[i].charged {
+			charged[i] = a.views[i].state
+		}
 	}
 	const attempts = 3 // a log's elements move while others write
 	for range attempts {
@@ -157,6 +162,9 @@ func (e *Engine) giveBack(ctx context.Context, a *answer, q question) {
 		for i, r := range a.item.Rules {
 			v := &a.views[i]
 			v.proposal = limit.Proposal{}
+			if charged[i].IsZero() {
+				continue
+			}
 			v.proposal.Write, _ = r.Limit.GiveBack(limit.Charge{At: q.now, Cost: q.cost, Left: charged[i]}, v.state, q.now)
 			some = some || len(v.proposal.Changes) > 0
 		}

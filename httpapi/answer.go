@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/seed43908478/penstock/engine"
+	"github.com/seed43908478/penstock/quota"
 )
 
 // An object appends JSON objects to a text: members in the order they are put, commas where they belong.
@@ -98,7 +99,7 @@ func (o *object) violated(d *engine.Decision) {
 	o.name("violated-policies")
 	o.text = append(o.text, '[')
 	for i := range d.Verdicts {
-		if d.Verdicts[i].Allowed {
+		if d.Verdicts[i].Allowed || d.Verdicts[i].Rule.Mode == quota.Shadow {
 			continue
 		}
 		if o.text[len(o.text)-1] != '[' {

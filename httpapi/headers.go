@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed43908478/penstock/engine"
+	"github.com/seed43908478/penstock/quota"
 )
 
 // The rate limit fields, as net/http spells them.
@@ -66,9 +67,13 @@ func (s *server) setFields(h http.Header, f *fields, k *kind, d *engine.Decision
 }
 
 func (s *server) policyField(f *fields, d *engine.Decision) {
+	begin := len(f.text)
 	for i := range d.Verdicts {
+		if d.Verdicts[i].Rule.Mode == quota.Shadow {
+			continue // nobody has to keep to it
+		}
 		item := s.policies.of(d.Verdicts[i].Rule).item
-		if i > 0 && item != "" {
+		if len(f.text) > begin && item != "" {
 			f.text = append(f.text, ", "...)
 		}
 		f.text = append(f.text, item...)

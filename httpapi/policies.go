@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"strings"
 	"sync"
 	"time"
@@ -30,6 +31,7 @@ type policies struct {
 
 type policyKey struct {
 	name   string
+	mode   quota.Mode
 	policy limit.Policy
 }
 
@@ -38,14 +40,14 @@ const maxPolicies = 4096
 
 // of returns the policy of a rule.
 func (p *policies) of(r *quota.Rule) *policy {
-	key := policyKey{r.Name, r.Limit.Policy()}
+	key := policyKey{r.Name, r.Mode, r.Limit.Policy()}
 	p.mu.RLock()
 	known := p.rendered[key]
 	p.mu.RUnlock()
 	if known != nil {
 		return known
 	}
-	rendered := render(r.Name, key.policy)
+	rendered := render(key)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.rendered == nil || len(p.rendered) >= maxPolicies {
@@ -55,7 +57,8 @@ func (p *policies) of(r *quota.Rule) *policy {
 	return rendered
 }
 
-func render(name string, p limit.Policy) *policy {
+func render(k policyKey) *policy {
+	name, p := k.name, k.policy
 	holds := p.Quota
 	if isBucket(p) && p.Burst > 0 {
 		holds = p.Burst
@@ -63,7 +66,7 @@ func render(name string, p limit.Policy) *policy {
 	return &policy{
 		name:    structured(httpsfv.NewItem(name)),
 		item:    structured(policyItem(name, p, holds)),
-		members: policyMembers(name, p, holds),
+		members: policyMembers(k, holds),
 		said:    name + " (" + p.String() + ")",
 		holds:   holds,
 	}
@@ -100,12 +103,13 @@ func structured(item httpsfv.Item) string {
 }
 
 // policyMembers returns the members of an answer's limit that do not change.
-func policyMembers(name string, p limit.Policy, holds int64) string {
+func policyMembers(k policyKey, holds int64) string {
+	p := k.policy
 	o := object{}
 	o.open()
-	o.str("name", name)
+	o.str("name", k.name)
 	o.str("algorithm", p.Algorithm)
-	o.str("mode", "enforce")
+	o.str("mode", string(cmp.Or(k.mode, quota.Enforce)))
 	o.num("quota", p.Quota)
 	o.num("period_ms", ceil(p.Period, time.Millisecond))
 	if isBucket(p) {

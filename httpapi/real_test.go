@@ -26,7 +26,12 @@ plans:
       - {name: exports, match: {resource: "POST /exports*"}, algorithm: sliding_window_log, quota: 2, period: minute, on_store_error: deny}
   open:
     limits: []
+  trial:
+    limits:
+      - {name: candidate, mode: shadow, by: [subject], algorithm: token_bucket, quota: 1, period: minute}
+      - {name: per-user, by: [subject], algorithm: token_bucket, quota: 2, period: minute}
 tenants:
+  umbrella: {plan: trial}
   acme: {plan: free}
   hooli: {plan: open}
 `
@@ -109,6 +114,20 @@ func TestRepeatedRequestIsAnsweredAndNotCharged(t *testing.T) {
 		t.Errorf("got %s", a.body)
 	}
 	h.gets(`{"tenant":"acme","resource":"POST /exports","subject":"alice","request_id":"4f1d"}`, 429, "exports", 0)
+}
+
+func TestShadowIsToldAndRefusesNobody(t *testing.T) {
+	h := newHouse(t, nil)
+	const call = `{"tenant":"umbrella","resource":"GET /search","subject":"alice"}`
+	h.gets(call, 200, "per-user", 1)
+	a := h.gets(call, 200, "per-user", 0)
+	if !strings.Contains(a.body, `{"name":"candidate","algorithm":"token_bucket","mode":"shadow","quota":1,"period_ms":60000,"burst":1,"remaining":0,"retry_after_ms":60000,"reset_after_ms":60000,"allowed":false}`) {
+		t.Errorf("got %s", a.body)
+	}
+	a = h.gets(call, 429, "per-user", 0)
+	if !strings.Contains(a.body, `"violated-policies":["per-user"]`) || a.Header.Get("RateLimit-Policy") != `"per-user";q=2;w=60` {
+		t.Errorf("got %s", wire(a))
+	}
 }
 
 func TestLookingChargesNothing(t *testing.T) {

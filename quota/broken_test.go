@@ -103,11 +103,8 @@ penstock.yaml:9: plans.free.limits[0].match.attributes: are 17, but no request h
 penstock.yaml:2: plans["<<"]: a plan's name is 1 to 63 of a-z, 0-9 and -
 penstock.yaml:2: plans["<<"].free: is unknown: remove it; there are limits
 `,
-	"mode-shadow.yaml": `
-penstock.yaml:9: plans.free.limits[0].mode: shadow is not available in this version: use enforce or off
-`,
 	"mode-unknown.yaml": `
-penstock.yaml:9: plans.free.limits[0].mode: "disabled" is unknown: use enforce or off
+penstock.yaml:9: plans.free.limits[0].mode: "disabled" is unknown: use enforce, shadow or off
 `,
 	"no-plans.yaml": `
 penstock.yaml:2: tenants.acme.plan: there is no plan "free": add it to plans

@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -91,6 +92,7 @@ func compile(limits []placed) (*ruleset, error) {
 			Name:         l.Name,
 			ID:           l.Name + "." + made.Code(),
 			Limit:        made,
+			Mode:         cmp.Or(l.Mode, Enforce),
 			OnStoreError: onStoreError(l.OnStoreError),
 			Order:        i,
 		})

@@ -90,6 +90,8 @@ type Mode string
 const (
 	// Enforce refuses what is over the limit.
 	Enforce Mode = "enforce"
+	// Shadow refuses nobody: it counts what passes, and says what it would have refused.
+	Shadow Mode = "shadow"
 	// Off leaves the limit out.
 	Off Mode = "off"
 )

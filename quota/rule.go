@@ -13,6 +13,7 @@ type Rule struct {
 	// ID is the limit's identity within an item, name and algorithm: "per-user.tb".
 	ID           string
 	Limit        *limit.Limit
+	Mode         Mode // Enforce or Shadow
 	OnStoreError OnStoreError
 	// Order is the position in the plan, from 0.
 	Order int

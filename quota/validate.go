@@ -114,11 +114,9 @@ func (l Limit) onlyOff() bool {
 
 func (ps *Problems) checkModes(path string, l Limit) {
 	switch l.Mode {
-	case "", Enforce, Off:
-	case "shadow":
-		ps.add(member(path, "mode"), "shadow is not available in this version: use enforce or off")
+	case "", Enforce, Shadow, Off:
 	default:
-		ps.add(member(path, "mode"), "%.40q is unknown: use enforce or off", l.Mode)
+		ps.add(member(path, "mode"), "%.40q is unknown: use enforce, shadow or off", l.Mode)
 	}
 	switch l.OnStoreError {
 	case "", Local, Allow, Deny:
