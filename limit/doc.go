@@ -28,6 +28,34 @@
 // caller that was ahead of another with the same proposal disturbs nobody: the
 // guard is a range, and both are in it.
 //
+// # Windows
+//
+// A fixed window of 5 a second counts the seconds of the clock. The second that begins
+// at 12:00:00 is window 1,795,348,800, say w; with n calls its register has w·2²⁸ + n:
+//
+//	12:00:00.250  nothing stored. Two permits? guard: r0 absent or w·2²⁸ ≤ r0 ≤ w·2²⁸ + 3, r1 absent or < w·2²⁸
+//	                                           change: r0 = (r0, else w·2²⁸) + 2, r1 dropped
+//	                                                                          remaining 3, all back in 750 ms
+//	12:00:00.300  four permits?                r0 is w·2²⁸ + 2, above w·2²⁸ + 1:
+//	                                           refused, retry after 700 ms
+//	12:00:01.000  five permits?                guard: r1 absent or (w+1)·2²⁸ ≤ r1 ≤ (w+1)·2²⁸ + 0, r0 absent or < (w+1)·2²⁸
+//	                                           change: r1 = (r1, else (w+1)·2²⁸) + 5, r0 dropped
+//
+// None of them had to know whether its window had begun. At 12:00:03 r1 may still have
+// w+1, which that guard does not let pass: a second write replaces it.
+//
+// Windows of a duration begin at its multiples since 1970 in UTC, so that those of 24h
+// are days; those of the calendar are weeks from Monday, and months. No window has more
+// than the quota. As one may be used at its end and the next at its beginning, a period
+// that does not begin with a window can have twice the quota, as with any fixed window.
+// With clocks that differ by up to 2ε, a call within ε of an end may count on its other
+// side: in true time the quota holds from ε after the beginning until ε before the end.
+//
+// A sliding_window_counter weighs in the window before: after a quarter of the window, three
+// quarters of what the one before had are taken off the quota, rounded up. That is
+// exact if the calls came evenly. However they came, a stretch of time y has at most
+// quota + quota·(y + 2ε)/period, and so never more than the quota at once.
+//
 // # Names
 //
 // A [Policy] is what is allowed; a [Limit] decides for it; a [State] is what is

@@ -9,15 +9,19 @@ import (
 
 // A Policy is what one limit allows: a value, compared with ==.
 type Policy struct {
-	Algorithm string        // "token_bucket", "leaky_bucket" or "sliding_window_log"
+	Algorithm string        // one of Algorithms
 	Quota     int64         // permits per period
-	Period    time.Duration // of the quota
+	Period    time.Duration // of the quota; with a Calendar its longest window
 	Burst     int64         // permits: size of the token bucket, queue length of the leaky bucket; 0 means quota
+	// Calendar makes the windows of a fixed_window or sliding_window_counter those of
+	// the calendar. Without one they begin at the multiples of Period since 1970.
+	Calendar  Calendar
+	AnchorDay int // the day on which a month begins, 1 to 28; 0 means 1
 }
 
 // String says the policy as an operator would: "10 per 1s, burst 20".
 func (p Policy) String() string {
-	s := fmt.Sprintf("%d per %s", p.Quota, p.Period)
+	s := fmt.Sprintf("%d per %s", p.Quota, p.period())
 	if p.Burst > 0 && p.Burst != p.Quota {
 		s += fmt.Sprintf(", burst %d", p.Burst)
 	}
@@ -26,7 +30,7 @@ func (p Policy) String() string {
 
 // A FieldError says which member of a policy is wrong and what to do about it.
 type FieldError struct {
-	Field   string // "algorithm", "quota", "period" or "burst"
+	Field   string // "algorithm", "quota", "period", "burst" or "anchor_day"
 	Problem string
 }
 
@@ -48,16 +52,20 @@ type algorithm interface {
 }
 
 // registration is what an algorithm tells of itself: how its identity is
-// abbreviated in the names of stored attributes, and how it is made from a policy.
+// abbreviated in the names of stored attributes, how it is made from a policy, and
+// whether its windows can be those of the calendar.
 type registration struct {
-	code string
-	make func(Policy) (a algorithm, memory time.Duration, capacity int64, err error)
+	code     string
+	make     func(Policy) (a algorithm, memory time.Duration, capacity int64, err error)
+	calendar bool
 }
 
 var algorithms = map[string]registration{
-	"token_bucket":       {"tb", newTokenBucket},
-	"leaky_bucket":       {"lb", newLeakyBucket},
-	"sliding_window_log": {"swl", newSlidingWindowLog},
+	"token_bucket":           {"tb", newTokenBucket, false},
+	"leaky_bucket":           {"lb", newLeakyBucket, false},
+	"sliding_window_log":     {"swl", newSlidingWindowLog, false},
+	"fixed_window":           {"fw", newFixedWindow, true},
+	"sliding_window_counter": {"swc", newSlidingWindowCounter, true},
 }
 
 // Algorithms returns the names of all algorithms, sorted.
@@ -69,6 +77,9 @@ func Algorithms() []string {
 	slices.Sort(names)
 	return names
 }
+
+// FollowsCalendar reports whether an algorithm can have windows of the calendar.
+func FollowsCalendar(algorithm string) bool { return algorithms[algorithm].calendar }
 
 // A Limit decides for one policy. It holds no state and is safe for concurrent use.
 type Limit struct {
@@ -96,6 +107,9 @@ func New(p Policy) (*Limit, error) {
 		return nil, &FieldError{"period", fmt.Sprintf("must be at most %s, not %s", maxPeriod, p.Period)}
 	case p.Burst < 0:
 		return nil, &FieldError{"burst", fmt.Sprintf("must not be negative, but is %d", p.Burst)}
+	}
+	if err := p.checkCalendar(r.calendar); err != nil {
+		return nil, err
 	}
 	a, memory, capacity, err := r.make(p)
 	if err != nil {
@@ -180,7 +194,7 @@ func (l *Limit) Assume(b Branch, now time.Time) State { return l.algorithm.assum
 type Standing struct {
 	Remaining  int64         // permits a call could have at once
 	RetryAfter time.Duration // until one permit would pass; 0 when it would now
-	ResetAfter time.Duration // bucket: until full; log: until empty
+	ResetAfter time.Duration // until all permits are back: a full bucket, an empty log, the window's end
 	Wait       time.Duration // leaky bucket: how long the charged call waits for its turn
 }
 

@@ -10,16 +10,31 @@ import (
 
 // anyPolicy draws a policy of any algorithm.
 func anyPolicy(t *rapid.T) Policy {
+	return anyPolicyOf(t, rapid.SampledFrom(Algorithms()).Draw(t, "algorithm"))
+}
+
+func anyPolicyOf(t *rapid.T, algorithm string) Policy {
 	p := Policy{
-		Algorithm: rapid.SampledFrom(Algorithms()).Draw(t, "algorithm"),
+		Algorithm: algorithm,
 		Quota:     rapid.Int64Range(1, 20).Draw(t, "quota"),
-		Period:    time.Duration(rapid.Int64Range(400, 5000).Draw(t, "period")) * time.Millisecond,
+		Period:    ms(rapid.OneOf(rapid.IntRange(400, 5000), rapid.SampledFrom([]int{50, 60, 100, 1000, 2000})).Draw(t, "period")),
 	}
-	if p.Algorithm != "sliding_window_log" {
+	switch algorithm {
+	case "token_bucket", "leaky_bucket":
 		p.Burst = rapid.Int64Range(0, 30).Draw(t, "burst")
+	case "fixed_window", "sliding_window_counter":
+		p.Calendar = rapid.SampledFrom([]Calendar{"", "", "", Week, Month}).Draw(t, "calendar")
+		if p.Calendar != "" {
+			p.Period = p.Calendar.Longest()
+		}
+		if p.Calendar == Month {
+			p.AnchorDay = rapid.IntRange(0, maxAnchor).Draw(t, "anchor day")
+		}
 	}
 	return p
 }
+
+func isBucket(p Policy) bool { return p.Algorithm == "token_bucket" || p.Algorithm == "leaky_bucket" }
 
 func anyPause(t *rapid.T, p Policy) time.Duration {
 	return time.Duration(rapid.Int64Range(0, int64(p.Period)).Draw(t, "pause")) / time.Duration(rapid.SampledFrom([]int{1, 4, 50, 1000}).Draw(t, "haste"))
@@ -49,15 +64,21 @@ func (c *caller) call(t *rapid.T, l *Limit, stored State, now time.Time, cost in
 	return stored, false
 }
 
+// An admission is one permit: when it was admitted, in true time, and what that left.
+type admission struct {
+	at   time.Time
+	left State
+}
+
 // history plays calls of several callers, with clocks up to 2·skew apart, against
-// one stored state and returns when, in true time, permits were admitted.
-func history(t *rapid.T, l *Limit, skew int) []time.Time {
+// one stored state and returns what was admitted.
+func history(t *rapid.T, l *Limit, skew int) []admission {
 	callers := make([]caller, rapid.IntRange(1, 4).Draw(t, "callers"))
 	for i := range callers {
 		callers[i].skew = ms(rapid.IntRange(-skew, skew).Draw(t, "skew"))
 	}
 	var stored State
-	var admitted []time.Time
+	var admitted []admission
 	now := noon
 	for range rapid.IntRange(1, 120).Draw(t, "calls") {
 		now = now.Add(anyPause(t, l.Policy()))
@@ -65,18 +86,18 @@ func history(t *rapid.T, l *Limit, skew int) []time.Time {
 		cost := rapid.Int64Range(1, min(5, l.Capacity())).Draw(t, "cost")
 		var ok bool
 		if stored, ok = c.call(t, l, stored, now.Add(c.skew), cost); ok {
-			admitted = append(admitted, slices.Repeat([]time.Time{now}, int(cost))...)
+			admitted = append(admitted, slices.Repeat([]admission{{now, stored}}, int(cost))...)
 		}
 	}
 	return admitted
 }
 
 // worst returns the most admissions in any window of that length.
-func worst(admitted []time.Time, window time.Duration) (most int64) {
+func worst(admitted []admission, window time.Duration) (most int64) {
 	for i, from := range admitted {
 		n := int64(0)
 		for _, a := range admitted[i:] {
-			if a.Sub(from) < window {
+			if a.at.Sub(from.at) < window {
 				n++
 			}
 		}
@@ -92,20 +113,69 @@ func TestNeverMoreThanTheBoundInAnyWindow(t *testing.T) {
 		skew := rapid.SampledFrom([]int{0, 75}).Draw(t, "skew")
 		clocks := ms(2 * skew)
 		admitted := history(t, l, skew)
-		if p.Algorithm == "sliding_window_log" {
-			if n := worst(admitted, p.Period-clocks); n > p.Quota {
-				t.Fatalf("%d admitted within %s, quota %d", n, p.Period-clocks, p.Quota)
-			}
-			return
-		}
-		t1 := (p.Period + time.Duration(p.Quota) - 1) / time.Duration(p.Quota)
-		for _, window := range []time.Duration{1, p.Period / 3, p.Period, 5 * p.Period} {
-			bound := l.Capacity() + int64((window+clocks)/t1)
+		within := func(window time.Duration, bound int64) {
 			if n := worst(admitted, window); n > bound {
 				t.Fatalf("%d admitted within %s, at most %d can be (%s)", n, window, bound, p)
 			}
 		}
+		switch p.Algorithm {
+		case "sliding_window_log":
+			within(p.Period-clocks, p.Quota)
+		case "fixed_window":
+			inAnyOf(t, counted(l, admitted), p.Quota)
+			inAnyOf(t, insideTheWindow(l, admitted, clocks/2), p.Quota)
+			within(shortest(p)-clocks, 2*p.Quota)
+		case "sliding_window_counter":
+			inAnyOf(t, counted(l, admitted), p.Quota)
+			for _, window := range []time.Duration{1, p.Period / 3, p.Period, 5 * p.Period} {
+				within(window, p.Quota+p.Quota*int64(window+clocks)/int64(shortest(p)))
+			}
+		default:
+			t1 := (p.Period + time.Duration(p.Quota) - 1) / time.Duration(p.Quota)
+			for _, window := range []time.Duration{1, p.Period / 3, p.Period, 5 * p.Period} {
+				within(window, l.Capacity()+int64((window+clocks)/t1))
+			}
+		}
 	})
+}
+
+// shortest is the length of a policy's shortest window.
+func shortest(p Policy) time.Duration {
+	if p.Calendar == Month {
+		return 28 * day
+	}
+	return p.Period
+}
+
+func inAnyOf(t *rapid.T, windows map[int64]int64, quota int64) {
+	for w, n := range windows {
+		if n > quota {
+			t.Fatalf("%d admitted in window %d, quota %d", n, w, quota)
+		}
+	}
+}
+
+// counted returns what was admitted in each window, as it was written down.
+func counted(l *Limit, admitted []admission) map[int64]int64 {
+	windows := map[int64]int64{}
+	for _, a := range admitted {
+		windows[l.algorithm.(window).newest(a.left)]++
+	}
+	return windows
+}
+
+// insideTheWindow returns what was admitted in each window in true time, without the
+// time at its ends in which a clock may have shown another.
+func insideTheWindow(l *Limit, admitted []admission, skew time.Duration) map[int64]int64 {
+	windows := map[int64]int64{}
+	f := l.algorithm.(window)
+	for _, a := range admitted {
+		w := f.number(a.at.UnixNano())
+		if a.at.Sub(time.Unix(0, f.start(w))) >= skew && time.Unix(0, f.start(w+1)).Sub(a.at) > skew {
+			windows[w]++
+		}
+	}
+	return windows
 }
 
 // anyState draws a state that calls can lead to, of callers with clocks up to 150 ms apart.
@@ -123,8 +193,9 @@ func anyState(t *rapid.T, l *Limit) (State, time.Time) {
 
 func TestProposalAppliesToTheStateItWasMadeFrom(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s, now := anyState(t, mustNew(t, anyPolicy(t)))
-		changed := mustNew(t, anyPolicy(t)) // the policy may have changed since
+		l := mustNew(t, anyPolicy(t))
+		s, now := anyState(t, l)
+		changed := mustNew(t, anyPolicyOf(t, l.Policy().Algorithm)) // the policy may have changed since
 		now = now.Add(-anyPause(t, changed.Policy()))
 		p := changed.Propose(s, now, rapid.Int64Range(1, changed.Capacity()).Draw(t, "cost"))
 		if len(p.Changes) > 0 && !s.Holds(p.Guards) {
@@ -177,13 +248,13 @@ func TestStandingAgreesWithWhatIsAdmitted(t *testing.T) {
 }
 
 // A bucket's refusal holds whatever the clocks. A log that callers with different
-// clocks wrote is not quite in order: one whose clock is ahead may take the element
-// that kept us out, so there the refusal holds among clocks that are not ahead of ours.
+// clocks wrote is not quite in order, and a clock that is ahead begins the next window,
+// or interval, in which we count too: there it holds among clocks not ahead of ours.
 func TestRememberedRefusalIsNeverContradicted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := mustNew(t, anyPolicy(t))
 		ahead := 150
-		if l.Policy().Algorithm == "sliding_window_log" {
+		if !isBucket(l.Policy()) {
 			ahead = 0
 		}
 		s, now := anyState(t, l)
@@ -270,6 +341,34 @@ func TestGivingBackLetsNobodyInThatTheChargeHadNotKeptOut(t *testing.T) {
 		got, want := l.Standing(with, now, 0), l.Standing(without, now, 0)
 		if got.Remaining > want.Remaining {
 			t.Fatalf("%d remain, had there been no charge %d", got.Remaining, want.Remaining)
+		}
+	})
+}
+
+// Where the change of a policy needs a write beside a refusal, the refusal is exact
+// once that is made; and no more pass at once than a limit of the new policy leaves
+// that was charged what the old one had in use.
+func TestChangedPolicyTakesEffectAtOnce(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		l := mustNew(t, anyPolicy(t))
+		s, now := anyState(t, l)
+		changed := mustNew(t, anyPolicyOf(t, l.Policy().Algorithm))
+		cost := rapid.Int64Range(1, changed.Capacity()).Draw(t, "cost")
+		before := changed.Standing(s, now, 0)
+		p := changed.Propose(s, now, cost)
+		if admitted := p.Refusal == nil; admitted != (cost <= before.Remaining) {
+			t.Fatalf("%d remain, and %d are admitted: %t", before.Remaining, cost, admitted)
+		}
+		s = s.After(p.Changes)
+		if p.Refusal == nil {
+			if left := changed.Standing(s, now, 0).Remaining; left != before.Remaining-cost {
+				t.Fatalf("%d remained, %d after %d", before.Remaining, left, cost)
+			}
+			return
+		}
+		at := now.Add(p.Refusal.RetryAfter)
+		if changed.Propose(s, at.Add(-1), cost).Refusal == nil || changed.Propose(s, at, cost).Refusal != nil {
+			t.Fatalf("told to come back in %s, which is not exact", p.Refusal.RetryAfter)
 		}
 	})
 }

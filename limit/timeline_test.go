@@ -242,18 +242,27 @@ func TestPolicyThatCannotBe(t *testing.T) {
 		policy Policy
 		want   string
 	}{
-		{Policy{"token_buckets", 1, second, 0}, `algorithm: "token_buckets" is unknown; use one of leaky_bucket, sliding_window_log, token_bucket`},
-		{Policy{"token_bucket", 0, second, 0}, "quota: must be at least 1, not 0"},
-		{Policy{"token_bucket", 1 << 31, second, 0}, "quota: must be at most 2147483647, not 2147483648"},
-		{Policy{"token_bucket", 1, 0, 0}, "period: must be at least 1ms, not 0s"},
-		{Policy{"token_bucket", 1, 1 << 62, 0}, "period: must be at most 8784h0m0s, not 1281023h53m38.427387904s"},
-		{Policy{"token_bucket", 1, second, -1}, "burst: must not be negative, but is -1"},
-		{Policy{"leaky_bucket", 2_000_000, second, 0}, "quota: 2000000 per 1s is more than 1000000 a second, finer than this limit can count; lease permits in batches from a smaller one"},
-		{Policy{"token_bucket", 1, 24 * time.Hour, 1 << 30}, "burst: 1073741824 takes more than 87840h0m0s to come back at 1 per 24h0m0s; use a smaller burst"},
-		{Policy{"sliding_window_log", 1001, time.Hour, 0}, "quota: an exact log holds at most 1000 times, not 1001; use token_bucket"},
-		{Policy{"sliding_window_log", 10, second, 10}, "burst: a sliding_window_log has none: remove it, or use token_bucket"},
-		{Policy{"sliding_window_log", 10, second + 1, 0}, "period: of a sliding_window_log is in whole milliseconds, not 1.000000001s"},
-		{Policy{"sliding_window_log", 1000, second, 0}, "quota: 1000 per 1s as an exact log writes 9000 units a second, above 500; use token_bucket"},
+		{Policy{Algorithm: "token_buckets", Quota: 1, Period: second}, `algorithm: "token_buckets" is unknown; use one of fixed_window, leaky_bucket, sliding_window_counter, sliding_window_log, token_bucket`},
+		{Policy{Algorithm: "token_bucket", Quota: 0, Period: second}, "quota: must be at least 1, not 0"},
+		{Policy{Algorithm: "token_bucket", Quota: 1 << 31, Period: second}, "quota: must be at most 2147483647, not 2147483648"},
+		{Policy{Algorithm: "token_bucket", Quota: 1, Period: 0}, "period: must be at least 1ms, not 0s"},
+		{Policy{Algorithm: "token_bucket", Quota: 1, Period: 1 << 62}, "period: must be at most 8784h0m0s, not 1281023h53m38.427387904s"},
+		{Policy{Algorithm: "token_bucket", Quota: 1, Period: second, Burst: -1}, "burst: must not be negative, but is -1"},
+		{Policy{Algorithm: "leaky_bucket", Quota: 2_000_000, Period: second}, "quota: 2000000 per 1s is more than 1000000 a second, finer than this limit can count; lease permits in batches from a smaller one"},
+		{Policy{Algorithm: "token_bucket", Quota: 1, Period: 24 * time.Hour, Burst: 1 << 30}, "burst: 1073741824 takes more than 87840h0m0s to come back at 1 per 24h0m0s; use a smaller burst"},
+		{Policy{Algorithm: "sliding_window_log", Quota: 1001, Period: time.Hour}, "quota: an exact log holds at most 1000 times, not 1001; use token_bucket"},
+		{Policy{Algorithm: "sliding_window_log", Quota: 10, Period: second, Burst: 10}, "burst: a sliding_window_log has none: remove it, or use token_bucket"},
+		{Policy{Algorithm: "sliding_window_log", Quota: 10, Period: second + 1}, "period: of a sliding_window_log is in whole milliseconds, not 1.000000001s"},
+		{Policy{Algorithm: "sliding_window_log", Quota: 1000, Period: second}, "quota: 1000 per 1s as an exact log writes 9000 units a second, above 500; use token_bucket"},
+		{Policy{Algorithm: "fixed_window", Quota: 10, Period: second, Burst: 10}, "burst: a fixed_window has none: remove it, or use token_bucket"},
+		{Policy{Algorithm: "sliding_window_counter", Quota: 1 << 18, Period: time.Millisecond}, "quota: 262144 per 1ms is more than the 262143 that a window this short can count; use a longer period"},
+		{Policy{Algorithm: "token_bucket", Quota: 1, Period: longestMonth, Calendar: Month}, "period: a month of the calendar is for fixed_window and sliding_window_counter; write a duration such as 744h"},
+		{Policy{Algorithm: "sliding_window_log", Quota: 1, Period: week, Calendar: Week}, "period: a week of the calendar is for fixed_window and sliding_window_counter; write a duration such as 168h"},
+		{Policy{Algorithm: "fixed_window", Quota: 1, Period: second, Calendar: "year"}, `period: "year" is no period of the calendar; use week or month`},
+		{Policy{Algorithm: "fixed_window", Quota: 1, Period: 30 * day, Calendar: Month}, "period: of a month is 744h0m0s, not 720h0m0s"},
+		{monthly(1, 29), "anchor_day: must be 1 to 28, days that every month has, not 29"},
+		{monthly(1, -1), "anchor_day: must be 1 to 28, days that every month has, not -1"},
+		{Policy{Algorithm: "fixed_window", Quota: 1, Period: week, Calendar: Week, AnchorDay: 2}, "anchor_day: only the period month begins on a day of its own: remove it"},
 	} {
 		if _, err := New(c.policy); fmt.Sprint(err) != c.want {
 			t.Errorf("%+v:\n got %v\nwant %s", c.policy, err, c.want)
@@ -267,12 +276,16 @@ func TestSharesTogetherHoldNoMoreThanTheWhole(t *testing.T) {
 		n     int
 		share Policy
 	}{
-		{Policy{"token_bucket", 100, time.Second, 200}, 10, Policy{"token_bucket", 10, time.Second, 20}},
-		{Policy{"token_bucket", 100, time.Second, 5}, 10, Policy{"token_bucket", 10, time.Second, 1}},
-		{Policy{"token_bucket", 10, time.Second, 0}, 20, Policy{"token_bucket", 1, 2 * time.Second, 0}},
-		{Policy{"leaky_bucket", 3, time.Second, 9}, 10, Policy{"leaky_bucket", 1, 3334 * time.Millisecond, 1}},
-		{Policy{"sliding_window_log", 100, time.Minute, 0}, 8, Policy{"sliding_window_log", 12, time.Minute, 0}},
-		{Policy{"sliding_window_log", 5, time.Minute, 0}, 10, Policy{"sliding_window_log", 1, 2 * time.Minute, 0}},
+		{Policy{Algorithm: "token_bucket", Quota: 100, Period: time.Second, Burst: 200}, 10, Policy{Algorithm: "token_bucket", Quota: 10, Period: time.Second, Burst: 20}},
+		{Policy{Algorithm: "token_bucket", Quota: 100, Period: time.Second, Burst: 5}, 10, Policy{Algorithm: "token_bucket", Quota: 10, Period: time.Second, Burst: 1}},
+		{Policy{Algorithm: "token_bucket", Quota: 10, Period: time.Second}, 20, Policy{Algorithm: "token_bucket", Quota: 1, Period: 2 * time.Second}},
+		{Policy{Algorithm: "leaky_bucket", Quota: 3, Period: time.Second, Burst: 9}, 10, Policy{Algorithm: "leaky_bucket", Quota: 1, Period: 3334 * time.Millisecond, Burst: 1}},
+		{Policy{Algorithm: "sliding_window_log", Quota: 100, Period: time.Minute}, 8, Policy{Algorithm: "sliding_window_log", Quota: 12, Period: time.Minute}},
+		{Policy{Algorithm: "sliding_window_log", Quota: 5, Period: time.Minute}, 10, Policy{Algorithm: "sliding_window_log", Quota: 1, Period: 2 * time.Minute}},
+		{fixed(100, time.Minute), 8, fixed(12, time.Minute)},
+		{fixed(5, time.Minute), 10, fixed(1, 2*time.Minute)},
+		{monthly(100, 15), 10, monthly(10, 15)},
+		{monthly(1, 15), 2, fixed(1, 62*day)},
 	} {
 		share, err := mustNew(t, c.whole).Share(c.n)
 		if err != nil || share.Policy() != c.share {

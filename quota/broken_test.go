@@ -11,14 +11,26 @@ import (
 
 // broken has, for each file in testdata/bad, named for its fault, what is said of it.
 var broken = map[string]string{
+	"anchor-day.yaml": `
+penstock.yaml:4: plans.free.limits[0].anchor_day: must be 1 to 28, days that every month has, not 31
+penstock.yaml:5: plans.free.limits[1].anchor_day: must be 1 to 28, days that every month has, not -1
+penstock.yaml:6: plans.free.limits[2].anchor_day: only the period month begins on a day of its own: remove it
+penstock.yaml:7: plans.free.limits[3].anchor_day: only the period month begins on a day of its own: remove it
+penstock.yaml:8: plans.free.limits[4].period: a month of the calendar is for fixed_window and sliding_window_counter; write a duration such as 744h
+`,
+	"window-with-burst.yaml": `
+penstock.yaml:4: plans.free.limits[0].burst: a fixed_window has none: remove it, or use token_bucket
+penstock.yaml:5: plans.free.limits[1].burst: a sliding_window_counter has none: remove it, or use token_bucket
+`,
+	"windows-too-many-for-one-write.yaml": `
+penstock.yaml:19: plans.free.limits[15]: "n15" does not fit into one write with the limits before it that are by subject: use token_bucket in the place of windows, or logs of smaller quotas
+`,
 	"algorithm-not-in-this-version.yaml": `
-penstock.yaml:4: plans.free.limits[0].algorithm: fixed_window is not available in this version: use one of leaky_bucket, sliding_window_log, token_bucket
-penstock.yaml:5: plans.free.limits[1].algorithm: sliding_window_counter is not available in this version: use one of leaky_bucket, sliding_window_log, token_bucket
-penstock.yaml:6: plans.free.limits[2].algorithm: interval_refill is not available in this version: use one of leaky_bucket, sliding_window_log, token_bucket
-penstock.yaml:7: plans.free.limits[3].algorithm: concurrency is not available in this version: use one of leaky_bucket, sliding_window_log, token_bucket
+penstock.yaml:4: plans.free.limits[0].algorithm: interval_refill is not available in this version: use one of fixed_window, leaky_bucket, sliding_window_counter, sliding_window_log, token_bucket
+penstock.yaml:5: plans.free.limits[1].algorithm: concurrency is not available in this version: use one of fixed_window, leaky_bucket, sliding_window_counter, sliding_window_log, token_bucket
 `,
 	"algorithm-unknown.yaml": `
-penstock.yaml:4: plans.free.limits[0].algorithm: "token-bucket" is unknown: use one of leaky_bucket, sliding_window_log, token_bucket
+penstock.yaml:4: plans.free.limits[0].algorithm: "token-bucket" is unknown: use one of fixed_window, leaky_bucket, sliding_window_counter, sliding_window_log, token_bucket
 `,
 	"alias-bomb.yaml": `
 penstock.yaml:1: a: is unknown: remove it; there are default_plan, plans, tenants
@@ -84,7 +96,7 @@ penstock.yaml:5: plans.free.limits[1].quota: 900 per 1s as an exact log writes 7
 penstock.yaml:8: plans.free.limits[0].burst: a sliding_window_log has none: remove it, or use token_bucket
 `,
 	"logs-too-many-for-one-write.yaml": `
-penstock.yaml:6: plans.free.limits[2]: "c" does not fit into one write with the limits before it that are by the tenant alone: use token_bucket, or smaller quotas, instead of sliding_window_log
+penstock.yaml:6: plans.free.limits[2]: "c" does not fit into one write with the limits before it that are by the tenant alone: use token_bucket in the place of windows, or logs of smaller quotas
 `,
 	"match-attributes.yaml": `
 penstock.yaml:11: plans.free.limits[0].match.attributes.ip: is empty: write a value, or "*" for any
@@ -125,7 +137,6 @@ penstock.yaml:12: plans.free.limits[0].spread: is not available in this version:
 penstock.yaml:13: plans.free.limits[0].ttl: is not available in this version: remove it
 penstock.yaml:14: plans.free.limits[0].request_ids: is not available in this version: remove it
 penstock.yaml:15: plans.free.limits[0].shadows: is not available in this version: remove it
-penstock.yaml:16: plans.free.limits[0].anchor_day: is not available in this version: remove it
 `,
 	"not-utf8.yaml": `
 penstock.yaml:3: is not UTF-8: save the file in that encoding
@@ -152,11 +163,11 @@ penstock.yaml:30: tenants.acme.limits[2]: "two" is limit number 21 by the tenant
 penstock.yaml:7: tenants.acme.limits[1].name: "a" is there twice, first as limits[0]: rename one
 `,
 	"periods.yaml": `
-penstock.yaml:4: plans.free.limits[0].period: is missing: write a duration such as 10s or 1h30m, or minute, hour, day or week
-penstock.yaml:5: plans.free.limits[1].period: "10" is no period: write a duration such as 10s or 1h30m, or minute, hour, day or week
-penstock.yaml:6: plans.free.limits[2].period: "10 s" is no period: write a duration such as 10s or 1h30m, or minute, hour, day or week
-penstock.yaml:7: plans.free.limits[3].period: "daily" is no period: write a duration such as 10s or 1h30m, or minute, hour, day or week
-penstock.yaml:8: plans.free.limits[4].period: month is not available in this version: use a duration such as 10s or 1h30m, or minute, hour, day or week
+penstock.yaml:4: plans.free.limits[0].period: is missing: write a duration such as 10s or 1h30m, or minute, hour, day, week or month
+penstock.yaml:5: plans.free.limits[1].period: "10" is no period: write a duration such as 10s or 1h30m, or minute, hour, day, week or month
+penstock.yaml:6: plans.free.limits[2].period: "10 s" is no period: write a duration such as 10s or 1h30m, or minute, hour, day, week or month
+penstock.yaml:7: plans.free.limits[3].period: "daily" is no period: write a duration such as 10s or 1h30m, or minute, hour, day, week or month
+penstock.yaml:8: plans.free.limits[4].period: a month of the calendar is for fixed_window and sliding_window_counter; write a duration such as 744h
 penstock.yaml:9: plans.free.limits[5].period: must be at least 1ms, not 0s
 penstock.yaml:10: plans.free.limits[6].period: must be at least 1ms, not -1s
 penstock.yaml:11: plans.free.limits[7].period: must be at least 1ms, not 1µs
@@ -168,9 +179,9 @@ penstock.yaml:3: plans[""]: a plan's name is 1 to 63 of a-z, 0-9 and -
 penstock.yaml:4: plans.aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa: a plan's name is 1 to 63 of a-z, 0-9 and -
 `,
 	"policy-missing.yaml": `
-penstock.yaml:4: plans.free.limits[0].algorithm: is missing: use one of leaky_bucket, sliding_window_log, token_bucket
+penstock.yaml:4: plans.free.limits[0].algorithm: is missing: use one of fixed_window, leaky_bucket, sliding_window_counter, sliding_window_log, token_bucket
 penstock.yaml:4: plans.free.limits[0].quota: must be at least 1, not 0
-penstock.yaml:4: plans.free.limits[0].period: is missing: write a duration such as 10s or 1h30m, or minute, hour, day or week
+penstock.yaml:4: plans.free.limits[0].period: is missing: write a duration such as 10s or 1h30m, or minute, hour, day, week or month
 `,
 	"quota-above-what-a-key-takes.yaml": `
 penstock.yaml:6: plans.free.limits[0].quota: 1001 per 1s is more than the 1000 a second that one key can take: lower it, or give each subject its own (by: [subject])
@@ -233,7 +244,7 @@ penstock.yaml:5: plans.free.limits[0].match: must be members, as in name: value,
 penstock.yaml:6: plans.free.limits[0].by: must be a list, as in [a, b], not a single value
 penstock.yaml:7: plans.free.limits[0].algorithm: must be a text, not a list
 penstock.yaml:8: plans.free.limits[0].quota: must be a whole number such as 100, not "ten"
-penstock.yaml:9: plans.free.limits[0].period: "60" is no period: write a duration such as 10s or 1h30m, or minute, hour, day or week
+penstock.yaml:9: plans.free.limits[0].period: "60" is no period: write a duration such as 10s or 1h30m, or minute, hour, day, week or month
 penstock.yaml:10: plans.free.limits[0].burst: must be a whole number such as 100, not "1.5"
 penstock.yaml:11: plans.free.limits[0].mode: must be a text, not true: put it in quotes
 penstock.yaml:12: plans.free.limits[1]: must be members, as in name: value, not a single value

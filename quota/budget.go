@@ -14,6 +14,10 @@ import (
 //
 //   - A bucket guards two registers, of which one may be absent, and sets two: 5
 //     operators, 46 bytes of guards and 24 of changes, counted as 6, 80 and 40.
+//   - A fixed window guards three registers that may each be absent, counts on in one
+//     of them, drops one and sets one: 14 operators, 145 bytes of guards and 50 of
+//     changes, counted as 14, 160 and 60. A sliding window counter guards a fourth: 18
+//     operators and 190 bytes of guards, counted as 18 and 210.
 //   - A log compares each time that it replaces, with 2 operators and up to 20 bytes
 //     (" AND #12[99] <= :34"), takes it out and puts another in, with up to 30 bytes
 //     (", #12[99]" and ", #12[100098] = :34"), counted as 22 and 32. Around that are 7
@@ -30,16 +34,23 @@ type budget struct{ limits, operators, guards, changes int }
 
 func (b *budget) add(l *limit.Limit) {
 	b.limits++
-	if l.Policy().Algorithm != "sliding_window_log" {
-		b.operators += 6
-		b.guards += 80
-		b.changes += 40
-		return
+	switch l.Policy().Algorithm {
+	case "sliding_window_log":
+		cost := int(l.Capacity())
+		b.need(2*cost+8, 22*cost+80, 32*cost+80)
+	case "fixed_window":
+		b.need(14, 160, 60)
+	case "sliding_window_counter":
+		b.need(18, 210, 60)
+	default:
+		b.need(6, 80, 40)
 	}
-	cost := int(l.Capacity())
-	b.operators += 2*cost + 8
-	b.guards += 22*cost + 80
-	b.changes += 32*cost + 80
+}
+
+func (b *budget) need(operators, guards, changes int) {
+	b.operators += operators
+	b.guards += guards
+	b.changes += changes
 }
 
 func (b *budget) exceeded() bool {
@@ -84,5 +95,5 @@ func (b *budget) excess(name, by string) string {
 	if b.limits > maxLimits {
 		return fmt.Sprintf("%.70q is limit number %d by %s, and one write decides at most %d: remove one", name, b.limits, by, maxLimits)
 	}
-	return fmt.Sprintf("%.70q does not fit into one write with the limits before it that are by %s: use token_bucket, or smaller quotas, instead of sliding_window_log", name, by)
+	return fmt.Sprintf("%.70q does not fit into one write with the limits before it that are by %s: use token_bucket in the place of windows, or logs of smaller quotas", name, by)
 }

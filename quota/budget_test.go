@@ -23,6 +23,12 @@ func TestWhatFitsIntoOneWrite(t *testing.T) {
 		}
 		return limits
 	}
+	windows := func(n int, algorithm string) (limits []quota.Limit) {
+		for i := range n {
+			limits = append(limits, quota.Limit{Name: fmt.Sprintf("window-%d", i), By: []string{"subject"}, Algorithm: algorithm, Quota: 1, Period: "month"})
+		}
+		return limits
+	}
 	elsewhere := func(limits []quota.Limit) []quota.Limit {
 		for i := range limits {
 			limits[i].By, limits[i].Name = []string{"resource"}, "by-resource-"+limits[i].Name
@@ -51,6 +57,9 @@ func TestWhatFitsIntoOneWrite(t *testing.T) {
 		{"two logs of 55", log(55, 55), true},
 		{"two logs of 100", log(100, 100), false},
 		{"two logs of 100 in two items", append(log(100), elsewhere(log(100))...), true},
+		{"20 fixed windows", windows(20, "fixed_window"), true},
+		{"15 sliding window counters", windows(15, "sliding_window_counter"), true},
+		{"16 sliding window counters", windows(16, "sliding_window_counter"), false},
 		{"15 logs of 5", log(slices.Repeat([]int64{5}, 15)...), true},
 		{"16 logs of 5", log(slices.Repeat([]int64{5}, 16)...), false},
 	} {

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
+	"github.com/seed43908478/penstock/limit"
 	"github.com/seed43908478/penstock/quota"
 )
 
@@ -41,5 +43,37 @@ func BenchmarkDecodeAndCompile(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// What a period says depends on who counts in it.
+func TestPeriods(t *testing.T) {
+	t.Parallel()
+	const day = 24 * time.Hour
+	for _, c := range []struct {
+		limit quota.Limit
+		want  limit.Policy
+	}{
+		{quota.Limit{Algorithm: "fixed_window", Period: "90s"}, limit.Policy{Period: 90 * time.Second}},
+		{quota.Limit{Algorithm: "fixed_window", Period: "minute"}, limit.Policy{Period: time.Minute}},
+		{quota.Limit{Algorithm: "fixed_window", Period: "hour"}, limit.Policy{Period: time.Hour}},
+		{quota.Limit{Algorithm: "fixed_window", Period: "day"}, limit.Policy{Period: day}},
+		{quota.Limit{Algorithm: "fixed_window", Period: "168h"}, limit.Policy{Period: 7 * day}},
+		{quota.Limit{Algorithm: "fixed_window", Period: "week"}, limit.Policy{Period: 7 * day, Calendar: limit.Week}},
+		{quota.Limit{Algorithm: "token_bucket", Period: "week"}, limit.Policy{Period: 7 * day}},
+		{quota.Limit{Algorithm: "sliding_window_counter", Period: "month"}, limit.Policy{Period: 31 * day, Calendar: limit.Month}},
+		{quota.Limit{Algorithm: "fixed_window", Period: "month", AnchorDay: 15}, limit.Policy{Period: 31 * day, Calendar: limit.Month, AnchorDay: 15}},
+	} {
+		c.limit.Name, c.limit.Quota = "l", 5
+		c.want.Algorithm, c.want.Quota = c.limit.Algorithm, 5
+		s, err := quota.Config{Plans: map[string]quota.Plan{"p": {Limits: []quota.Limit{c.limit}}}, DefaultPlan: "p"}.Compile()
+		if err != nil {
+			t.Errorf("%+v: %v", c.limit, err)
+			continue
+		}
+		items, err := s.Match(quota.Request{Tenant: "acme"})
+		if err != nil || items[0].Rules[0].Limit.Policy() != c.want {
+			t.Errorf("%s of a %s is %+v (%v), want %+v", c.limit.Period, c.limit.Algorithm, items[0].Rules[0].Limit.Policy(), err, c.want)
+		}
 	}
 }

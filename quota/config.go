@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/seed43908478/penstock/limit"
 )
 
 // A Config is what an operator writes: the plans that are sold and the tenants that
@@ -47,6 +49,8 @@ type Limit struct {
 	// Quota is how many permits there are in a period.
 	Quota  int64  `json:"quota,omitzero" yaml:"quota,omitempty"`
 	Period Period `json:"period,omitempty" yaml:"period,omitempty"`
+	// AnchorDay is the day on which a month begins, 1 to 28; 0 is 1.
+	AnchorDay int64 `json:"anchor_day,omitzero" yaml:"anchor_day,omitempty"`
 	// Burst is the size of a token bucket or the queue of a leaky one, in permits; 0 is the quota.
 	Burst int64 `json:"burst,omitzero" yaml:"burst,omitempty"`
 	// Mode is enforce when empty.
@@ -71,8 +75,6 @@ type Limit struct {
 	RequestIDs int64 `json:"request_ids,omitzero" yaml:"request_ids,omitempty"`
 	// Shadows is the name of the limit this one is a candidate for; "".
 	Shadows string `json:"shadows,omitempty" yaml:"shadows,omitempty"`
-	// AnchorDay is the day on which a month begins; 0 or 1.
-	AnchorDay int64 `json:"anchor_day,omitzero" yaml:"anchor_day,omitempty"`
 }
 
 // A Match is a condition on a request. In its patterns * stands for any run of
@@ -97,11 +99,14 @@ const (
 )
 
 // A Period is a length of time as it is written down: a Go duration as "90s", or one
-// of the words minute, hour, day and week. It is kept as written, because a day is
-// not 24h to a limit that follows the calendar.
+// of the words minute, hour, day, week and month. It is kept as written, because to a
+// limit that counts in windows a week is not seven days but one from Monday to Sunday.
+// All windows are in UTC; those of a duration begin at its multiples since 1970, so
+// that 24h and day are the same.
 type Period string
 
-// Duration returns the length of the period. The error says what to write instead.
+// Duration returns the length of the period, of a month the longest. The error says
+// what to write instead.
 func (p Period) Duration() (time.Duration, error) {
 	switch p {
 	case "minute":
@@ -113,7 +118,7 @@ func (p Period) Duration() (time.Duration, error) {
 	case "week":
 		return 7 * 24 * time.Hour, nil
 	case "month":
-		return 0, fmt.Errorf("month is not available in this version: use %s", periodForms)
+		return limit.Month.Longest(), nil
 	case "":
 		return 0, fmt.Errorf("is missing: write %s", periodForms)
 	}
@@ -124,4 +129,16 @@ func (p Period) Duration() (time.Duration, error) {
 	return d, nil
 }
 
-const periodForms = "a duration such as 10s or 1h30m, or minute, hour, day or week"
+const periodForms = "a duration such as 10s or 1h30m, or minute, hour, day, week or month"
+
+// calendar returns the calendar by which an algorithm counts in the period. A week is
+// seven days to those that have no windows; a month, they do not know.
+func (p Period) calendar(algorithm string) limit.Calendar {
+	switch {
+	case p == "month":
+		return limit.Month
+	case p == "week" && limit.FollowsCalendar(algorithm):
+		return limit.Week
+	}
+	return ""
+}

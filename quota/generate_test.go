@@ -31,17 +31,15 @@ var anyLimits = rapid.Custom(func(t *rapid.T) (limits []quota.Limit) {
 })
 
 var anyLimit = rapid.Custom(func(t *rapid.T) quota.Limit {
-	return quota.Limit{
+	l := quota.Limit{
 		Name: rapid.StringMatching(`[a-z0-9-]{1,63}`).Draw(t, "name"),
 		Match: quota.Match{
 			Resource:   rapid.OneOf(rapid.Just(""), anyPattern).Draw(t, "resource"),
 			Attributes: noneIsNil(rapid.MapOfN(rapid.StringMatching(`[A-Za-z0-9._-]{1,64}`), anyPattern, 0, 2).Draw(t, "attributes")),
 		},
 		By:           append([]string(nil), rapid.Permutation([]string{"subject", "resource", "attributes.ip", "attributes.a.b"}).Draw(t, "by")[:rapid.IntRange(0, 4).Draw(t, "parts")]...),
-		Algorithm:    rapid.SampledFrom([]string{"token_bucket", "leaky_bucket"}).Draw(t, "algorithm"),
 		Quota:        rapid.Int64Range(1, 1000).Draw(t, "quota"),
 		Period:       rapid.SampledFrom([]quota.Period{"1s", "90s", "1h30m", "minute", "hour", "day", "week"}).Draw(t, "period"),
-		Burst:        rapid.Int64Range(0, 100).Draw(t, "burst"),
 		Mode:         rapid.SampledFrom([]quota.Mode{"", quota.Enforce, quota.Off}).Draw(t, "mode"),
 		OnStoreError: rapid.SampledFrom([]quota.OnStoreError{"", quota.Local, quota.Allow, quota.Deny}).Draw(t, "on store error"),
 		Slack:        rapid.SampledFrom([]string{"", "0s"}).Draw(t, "slack"),
@@ -49,6 +47,15 @@ var anyLimit = rapid.Custom(func(t *rapid.T) quota.Limit {
 		RequestIDs:   rapid.SampledFrom([]int64{0, 16}).Draw(t, "request ids"),
 		AnchorDay:    rapid.Int64Range(0, 1).Draw(t, "anchor day"),
 	}
+	switch l.Algorithm = rapid.SampledFrom([]string{"token_bucket", "leaky_bucket", "fixed_window", "sliding_window_counter"}).Draw(t, "algorithm"); l.Algorithm {
+	case "token_bucket", "leaky_bucket":
+		l.Burst = rapid.Int64Range(0, 100).Draw(t, "burst")
+	default:
+		if rapid.Bool().Draw(t, "by the month") {
+			l.Period, l.AnchorDay = "month", rapid.Int64Range(0, 28).Draw(t, "day of the month")
+		}
+	}
+	return l
 })
 
 // What YAML could take for something else is in it.

@@ -109,7 +109,7 @@ func (ps *Problems) checkLimit(path string, l Limit) {
 
 // onlyOff reports whether a limit says nothing but which one is off.
 func (l Limit) onlyOff() bool {
-	return l.Mode == Off && l.Algorithm == "" && l.Quota == 0 && l.Period == "" && l.Burst == 0
+	return l.Mode == Off && l.Algorithm == "" && l.Quota == 0 && l.Period == "" && l.Burst == 0 && l.AnchorDay == 0
 }
 
 func (ps *Problems) checkModes(path string, l Limit) {
@@ -126,7 +126,7 @@ func (ps *Problems) checkModes(path string, l Limit) {
 }
 
 // planned are the algorithms of the format that this version may not have.
-var planned = []string{"fixed_window", "sliding_window_counter", "interval_refill", "concurrency"}
+var planned = []string{"interval_refill", "concurrency"}
 
 // checkPolicy reports what is wrong with each member by itself, else what does not fit together.
 func (ps *Problems) checkPolicy(path string, l Limit) {
@@ -164,7 +164,10 @@ func (ps *Problems) checkPolicy(path string, l Limit) {
 // policy returns what the limit's algorithm is made from. An invalid period is 0.
 func (l Limit) policy() limit.Policy {
 	period, _ := l.Period.Duration()
-	return limit.Policy{Algorithm: l.Algorithm, Quota: l.Quota, Period: period, Burst: l.Burst}
+	return limit.Policy{
+		Algorithm: l.Algorithm, Quota: l.Quota, Period: period, Burst: l.Burst,
+		Calendar: l.Period.calendar(l.Algorithm), AnchorDay: int(l.AnchorDay),
+	}
 }
 
 func (ps *Problems) addField(path string, err error) {
@@ -237,7 +240,6 @@ func (ps *Problems) checkUnavailable(path string, l Limit) {
 	refuse("ttl", !isNoTime(l.TTL))
 	refuse("request_ids", l.RequestIDs != 0 && l.RequestIDs != 16)
 	refuse("shadows", l.Shadows != "")
-	refuse("anchor_day", l.AnchorDay != 0 && l.AnchorDay != 1)
 }
 
 func isNoTime(s string) bool {
