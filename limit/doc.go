@@ -56,6 +56,21 @@
 // exact if the calls came evenly. However they came, a stretch of time y has at most
 // quota + quota·(y + 2ε)/period, and so never more than the quota at once.
 //
+// # Intervals
+//
+// An interval_refill gives its quota again whole, once in an interval, and its interval begins
+// with the first call after the last one ended. With 10 a minute:
+//
+//	12:00:07  nothing stored. Four permits?    guard: start absent or ≤ 11:59:07
+//	                                           change: start = 12:00:07, n = 4    remaining 6
+//	12:00:50  six permits?                     guard: start > 11:59:50, n ≤ 4
+//	                                           change: n += 6                     remaining 0
+//	12:01:00  one permit?                      n is 10: refused, retry after 7 s
+//	12:01:07  ten permits?                     guard: start ≤ 12:00:07: a new interval, whole again
+//
+// Never more than the quota in an interval; as with a fixed window, the end of one and the
+// beginning of the next together can have twice as much.
+//
 // # Names
 //
 // A [Policy] is what is allowed; a [Limit] decides for it; a [State] is what is

@@ -66,6 +66,7 @@ var algorithms = map[string]registration{
 	"sliding_window_log":     {"swl", newSlidingWindowLog, false},
 	"fixed_window":           {"fw", newFixedWindow, true},
 	"sliding_window_counter": {"swc", newSlidingWindowCounter, true},
+	"interval_refill":        {"ir", newIntervalRefill, false},
 }
 
 // Algorithms returns the names of all algorithms, sorted.

@@ -242,7 +242,7 @@ func TestPolicyThatCannotBe(t *testing.T) {
 		policy Policy
 		want   string
 	}{
-		{Policy{Algorithm: "token_buckets", Quota: 1, Period: second}, `algorithm: "token_buckets" is unknown; use one of fixed_window, leaky_bucket, sliding_window_counter, sliding_window_log, token_bucket`},
+		{Policy{Algorithm: "token_buckets", Quota: 1, Period: second}, `algorithm: "token_buckets" is unknown; use one of fixed_window, interval_refill, leaky_bucket, sliding_window_counter, sliding_window_log, token_bucket`},
 		{Policy{Algorithm: "token_bucket", Quota: 0, Period: second}, "quota: must be at least 1, not 0"},
 		{Policy{Algorithm: "token_bucket", Quota: 1 << 31, Period: second}, "quota: must be at most 2147483647, not 2147483648"},
 		{Policy{Algorithm: "token_bucket", Quota: 1, Period: 0}, "period: must be at least 1ms, not 0s"},
@@ -255,6 +255,8 @@ func TestPolicyThatCannotBe(t *testing.T) {
 		{Policy{Algorithm: "sliding_window_log", Quota: 10, Period: second + 1}, "period: of a sliding_window_log is in whole milliseconds, not 1.000000001s"},
 		{Policy{Algorithm: "sliding_window_log", Quota: 1000, Period: second}, "quota: 1000 per 1s as an exact log writes 9000 units a second, above 500; use token_bucket"},
 		{Policy{Algorithm: "fixed_window", Quota: 10, Period: second, Burst: 10}, "burst: a fixed_window has none: remove it, or use token_bucket"},
+		{Policy{Algorithm: "interval_refill", Quota: 10, Period: second, Burst: 10}, "burst: an interval_refill has none: remove it, or use token_bucket"},
+		{Policy{Algorithm: "interval_refill", Quota: 1, Period: week, Calendar: Week}, "period: a week of the calendar is for fixed_window and sliding_window_counter; write a duration such as 168h"},
 		{Policy{Algorithm: "sliding_window_counter", Quota: 1 << 18, Period: time.Millisecond}, "quota: 262144 per 1ms is more than the 262143 that a window this short can count; use a longer period"},
 		{Policy{Algorithm: "token_bucket", Quota: 1, Period: longestMonth, Calendar: Month}, "period: a month of the calendar is for fixed_window and sliding_window_counter; write a duration such as 744h"},
 		{Policy{Algorithm: "sliding_window_log", Quota: 1, Period: week, Calendar: Week}, "period: a week of the calendar is for fixed_window and sliding_window_counter; write a duration such as 168h"},
@@ -284,6 +286,8 @@ func TestSharesTogetherHoldNoMoreThanTheWhole(t *testing.T) {
 		{Policy{Algorithm: "sliding_window_log", Quota: 5, Period: time.Minute}, 10, Policy{Algorithm: "sliding_window_log", Quota: 1, Period: 2 * time.Minute}},
 		{fixed(100, time.Minute), 8, fixed(12, time.Minute)},
 		{fixed(5, time.Minute), 10, fixed(1, 2*time.Minute)},
+		{azuga(10, time.Minute), 3, azuga(3, time.Minute)},
+		{azuga(1, time.Minute), 3, azuga(1, 3*time.Minute)},
 		{monthly(100, 15), 10, monthly(10, 15)},
 		{monthly(1, 15), 2, fixed(1, 62*day)},
 	} {

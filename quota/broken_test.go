@@ -21,16 +21,16 @@ penstock.yaml:8: plans.free.limits[4].period: a month of the calendar is for fix
 	"window-with-burst.yaml": `
 penstock.yaml:4: plans.free.limits[0].burst: a fixed_window has none: remove it, or use token_bucket
 penstock.yaml:5: plans.free.limits[1].burst: a sliding_window_counter has none: remove it, or use token_bucket
+penstock.yaml:6: plans.free.limits[2].burst: an interval_refill has none: remove it, or use token_bucket
 `,
 	"windows-too-many-for-one-write.yaml": `
 penstock.yaml:19: plans.free.limits[15]: "n15" does not fit into one write with the limits before it that are by subject: use token_bucket in the place of windows, or logs of smaller quotas
 `,
 	"algorithm-not-in-this-version.yaml": `
-penstock.yaml:4: plans.free.limits[0].algorithm: interval_refill is not available in this version: use one of fixed_window, leaky_bucket, sliding_window_counter, sliding_window_log, token_bucket
-penstock.yaml:5: plans.free.limits[1].algorithm: concurrency is not available in this version: use one of fixed_window, leaky_bucket, sliding_window_counter, sliding_window_log, token_bucket
+penstock.yaml:4: plans.free.limits[0].algorithm: concurrency is not available in this version: use one of fixed_window, interval_refill, leaky_bucket, sliding_window_counter, sliding_window_log, token_bucket
 `,
 	"algorithm-unknown.yaml": `
-penstock.yaml:4: plans.free.limits[0].algorithm: "token-bucket" is unknown: use one of fixed_window, leaky_bucket, sliding_window_counter, sliding_window_log, token_bucket
+penstock.yaml:4: plans.free.limits[0].algorithm: "token-bucket" is unknown: use one of fixed_window, interval_refill, leaky_bucket, sliding_window_counter, sliding_window_log, token_bucket
 `,
 	"alias-bomb.yaml": `
 penstock.yaml:1: a: is unknown: remove it; there are default_plan, plans, tenants
@@ -179,7 +179,7 @@ penstock.yaml:3: plans[""]: a plan's name is 1 to 63 of a-z, 0-9 and -
 penstock.yaml:4: plans.aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa: a plan's name is 1 to 63 of a-z, 0-9 and -
 `,
 	"policy-missing.yaml": `
-penstock.yaml:4: plans.free.limits[0].algorithm: is missing: use one of fixed_window, leaky_bucket, sliding_window_counter, sliding_window_log, token_bucket
+penstock.yaml:4: plans.free.limits[0].algorithm: is missing: use one of fixed_window, interval_refill, leaky_bucket, sliding_window_counter, sliding_window_log, token_bucket
 penstock.yaml:4: plans.free.limits[0].quota: must be at least 1, not 0
 penstock.yaml:4: plans.free.limits[0].period: is missing: write a duration such as 10s or 1h30m, or minute, hour, day, week or month
 `,

@@ -47,10 +47,10 @@ var anyLimit = rapid.Custom(func(t *rapid.T) quota.Limit {
 		RequestIDs:   rapid.SampledFrom([]int64{0, 16}).Draw(t, "request ids"),
 		AnchorDay:    rapid.Int64Range(0, 1).Draw(t, "anchor day"),
 	}
-	switch l.Algorithm = rapid.SampledFrom([]string{"token_bucket", "leaky_bucket", "fixed_window", "sliding_window_counter"}).Draw(t, "algorithm"); l.Algorithm {
+	switch l.Algorithm = rapid.SampledFrom([]string{"token_bucket", "leaky_bucket", "fixed_window", "sliding_window_counter", "interval_refill"}).Draw(t, "algorithm"); l.Algorithm {
 	case "token_bucket", "leaky_bucket":
 		l.Burst = rapid.Int64Range(0, 100).Draw(t, "burst")
-	default:
+	case "fixed_window", "sliding_window_counter":
 		if rapid.Bool().Draw(t, "by the month") {
 			l.Period, l.AnchorDay = "month", rapid.Int64Range(0, 28).Draw(t, "day of the month")
 		}

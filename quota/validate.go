@@ -126,7 +126,7 @@ func (ps *Problems) checkModes(path string, l Limit) {
 }
 
 // planned are the algorithms of the format that this version may not have.
-var planned = []string{"interval_refill", "concurrency"}
+var planned = []string{"concurrency"}
 
 // checkPolicy reports what is wrong with each member by itself, else what does not fit together.
 func (ps *Problems) checkPolicy(path string, l Limit) {
