@@ -47,6 +47,7 @@ func TestBrokenRulesAreRefused(t *testing.T) {
 		{"replaces nothing", "domain: a\n" + rule + "{unit: day, requests_per_unit: 1, replaces: [{}]}", "line 4: descriptors[0].rate_limit.replaces[0]: names nothing"},
 		{"replaces itself", "domain: a\n" + rule + "{unit: day, requests_per_unit: 1, name: me, replaces: [{name: me}]}", "names the limit itself: write the name of another"},
 		{"too many", "domain: a\ndescriptors:\n" + strings.Repeat("  - {key: b}\n", 2001), "descriptors: are 2001: at most 2000 are read; split the file"},
+		{"too deep", "domain: a\ndescriptors: " + strings.Repeat("[{key: b, descriptors: ", 40) + "[]" + strings.Repeat("}]", 40), "is nested deeper than 32: no request has so many attributes; remove it"},
 		{"too large", "#" + strings.Repeat(" ", 1<<20), "the file has 1048577 bytes: at most 1048576 are read; split it"},
 		{"all at once", "domain: a\ndescriptors:\n  - {value: b}\n  - {key: c, shadow_mode: 1}\n", "line 3: descriptors[0]: has no key: write key: NAME\nline 4: descriptors[1].shadow_mode: must be true or false, not \"1\""},
 	} {

@@ -77,6 +77,9 @@ type rules struct {
 // maxDescriptors is how many are read: far more than a plan can hold.
 const maxDescriptors = 2000
 
+// maxNested is how deep they are nested at most: a request has 16 attributes.
+const maxNested = 32
+
 func (r *rules) read(root *yaml.Node) {
 	r.at = place{root.Line, ""}
 	r.fields("", root, map[string]field{
@@ -115,6 +118,10 @@ func (r *rules) descriptor(at place, n *yaml.Node, parent *descriptor) *descript
 	d := &descriptor{place: at, parent: parent, depth: 1}
 	if parent != nil {
 		d.depth = parent.depth + 1
+	}
+	if d.depth > maxNested {
+		r.problem(at.path, n, "is nested deeper than %d: no request has so many attributes; remove it", maxNested)
+		return d
 	}
 	before := len(r.problems)
 	r.fields(at.path, n, map[string]field{

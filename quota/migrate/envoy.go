@@ -97,6 +97,9 @@ func (m *domain) describe(d *descriptor) {
 	if name := m.attributes.name(d.key); name != d.key {
 		m.note(d.note(Approximated, "the key %.80q cannot be the name of an attribute: checks have to call it %s", d.key, name))
 	}
+	if first := d.path()[slices.IndexFunc(d.path(), func(p *descriptor) bool { return p.key == d.key })]; first != d {
+		m.note(d.note(NotExpressed, "asks again for %.80s, and an attribute has one value: only line %d is compared", d.key, first.line))
+	}
 	if i := strings.IndexByte(d.value, '*'); 0 <= i && i < len(d.value)-1 {
 		m.note(d.note(Approximated, "the * within %.80q matches anything here; versions of Envoy's service that know it only at the end take it literally", d.value))
 	}
@@ -145,9 +148,8 @@ func (m *domain) limit(d *descriptor) (l quota.Limit, notes []Note) {
 	l.Match.Attributes = map[string]string{}
 	for _, p := range d.path() {
 		name := m.attributes.name(p.key)
-		if other, ok := l.Match.Attributes[name]; ok {
-			notes = append(notes, p.note(NotExpressed, "asks twice for %s, and an attribute has one value: only %q is compared", p.key, other))
-			continue
+		if _, ok := l.Match.Attributes[name]; ok {
+			continue // described
 		}
 		l.Match.Attributes[name] = p.broad()
 	}

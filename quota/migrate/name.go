@@ -10,8 +10,9 @@ import (
 
 const maxName = 63 // of plans and limits
 
-// names gives out names of plans or of limits, each once.
-type names map[string]bool
+// names gives out names of plans or of limits, each once. It has the number that the
+// next of the same name is tried with.
+type names map[string]int
 
 // take returns a name made of the words, [a-z0-9-]{1,63}: "to_number" and "+49*" are
 // to-number-49. A name that was taken before gets a number; one that is too long ends
@@ -27,11 +28,12 @@ func (ns names) take(otherwise string, words ...string) string {
 		name = fmt.Sprintf("%s-%08x", strings.TrimRight(name[:maxName-9], "-"), h.Sum32())
 	}
 	free := name
-	for i := 2; ns[free]; i++ {
+	for i := max(2, ns[name]); ns[free] > 0; i++ {
 		suffix := fmt.Sprintf("-%d", i)
 		free = strings.TrimRight(name[:min(len(name), maxName-len(suffix))], "-") + suffix
+		ns[name] = i + 1
 	}
-	ns[free] = true
+	ns[free] = max(2, ns[free])
 	return free
 }
 

@@ -71,3 +71,16 @@ func noted(t *testing.T, file string, line int, about string, want migrate.Kind)
 		t.Errorf("line %d has %v, want one that is %s, of\n%s", line, found, want, file)
 	}
 }
+
+// What one attribute cannot say, or too many would have to, is noted.
+func TestListsThatNoRequestHasAreNoted(t *testing.T) {
+	nested := "domain: d\ndescriptors:\n"
+	for i := range 17 {
+		nested += fmt.Sprintf("%s- key: k%d\n%s  descriptors:\n", strings.Repeat("  ", i), i, strings.Repeat("  ", i))
+	}
+	nested += strings.Repeat("  ", 17) + "- {key: last, rate_limit: {unit: day, requests_per_unit: 1}}\n"
+	noted(t, nested, 37, "the limit is off: match.attributes: are 18, but no request has more than 16", migrate.NotExpressed)
+
+	const twice = "domain: d\ndescriptors:\n- key: k\n  value: a\n  descriptors:\n  - {key: k, value: b, rate_limit: {unit: day, requests_per_unit: 1}}\n"
+	noted(t, twice, 6, "asks again for k, and an attribute has one value: only line 3 is compared", migrate.NotExpressed)
+}
