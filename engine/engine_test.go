@@ -131,6 +131,7 @@ func TestCallsThatWereSentTogetherAreOneRefusal(t *testing.T) {
 	var k key
 	r := rule(t, "per-user", bucket(1, time.Second, 1))
 	refusal := view{proposal: limit.Proposal{Refusal: &limit.Refusal{RetryAfter: time.Second}}}
+	refusal.at = noon
 	for range 10 {
 		a := answer{item: &quota.Item{Rules: []*quota.Rule{r}}, views: []view{refusal}, outcome: refused}
 		k.conclude(&a, question{now: noon, cost: 1}, func() float64 { return 1 })
@@ -320,6 +321,26 @@ func TestAnUnknownOutcomeSaysSo(t *testing.T) {
 	d := sc.decide(1, item("a", 1, rule(t, "r", bucket(1, time.Second, 0))))
 	if d.Allowed || !d.Unknown || d.Reason != StoreError || d.Writes != 1 {
 		t.Fatalf("%+v", d)
+	}
+}
+
+func TestWhatAFailedWriteShowedIsRememberedThoughTheNextGotNoAnswer(t *testing.T) {
+	one := newScene(t)
+	alice := item("alice", 1, rule(t, "per-user", bucket(1, time.Second, 3)))
+	newSceneOn(t, one.store).admitted(1, alice)
+	one.store.before = func(context.Context, store.Write) error {
+		if one.store.writes.Load()%2 == 0 {
+			return &store.Error{Reason: store.Unavailable, Unknown: true, Err: errors.New("no answer")}
+		}
+		return nil
+	}
+	one.store.writes.Store(0)
+	if d := one.decide(1, alice); d.Writes != 2 || !d.Unknown {
+		t.Fatalf("%+v", d)
+	}
+	one.store.before = nil
+	if d := one.admitted(1, alice); d.Writes != 1 {
+		t.Fatalf("%d writes to what had been seen", d.Writes)
 	}
 }
 

@@ -241,17 +241,18 @@ func (k *key) conclude(a *answer, q question, random func() float64) {
 	if a.outcome == hot {
 		k.hotUntil = q.now.Add(hotFor/2 + time.Duration(random()*float64(hotFor/2)))
 	}
-	if a.err != nil {
-		return
-	}
 	a.contested = k.tentative > 0
-	if a.ids.id != 0 {
+	if a.ids.id != 0 && !a.ids.at.Before(k.idsAt) {
 		k.ids, k.idsAt = a.ids.state, a.ids.at
 	}
 	for i, r := range a.item.Rules {
 		v := &a.views[i]
+		if !v.at.Equal(q.now) {
+			continue // no write of this decision was answered
+		}
 		s := k.keep(r, v, q.now, k.landings > a.entered)
 		switch {
+		case a.err != nil: // what the writes before the one that failed have shown
 		case a.outcome == admitted:
 			s.refusals, s.cost, s.retryAt, s.notBefore = 0, 0, time.Time{}, time.Time{}
 		case v.proposal.Refusal != nil && r.Mode != quota.Shadow:

@@ -30,6 +30,7 @@ plans:
       - {name: bucket, match: {resource: bucket}, by: [subject], algorithm: token_bucket, quota: 100, period: day, on_store_error: deny}
       - {name: log, match: {resource: log}, by: [subject], algorithm: sliding_window_log, quota: 100, period: hour, on_store_error: deny}
       - {name: rate, match: {resource: rate}, by: [subject], algorithm: token_bucket, quota: 50, period: 1s, burst: 50, on_store_error: deny}
+      - {name: lossy, match: {resource: lossy}, by: [subject], algorithm: token_bucket, quota: 10000, period: 24h, on_store_error: deny}
       - {name: local, match: {resource: local}, by: [subject], algorithm: token_bucket, quota: 100, period: 1s, on_store_error: local}
 tenants:
   acme: {plan: measured}
@@ -102,13 +103,18 @@ type answer struct {
 	Reason  string `json:"reason"`
 	Title   string `json:"title"`
 	Outcome string `json:"outcome"`
+	Left    int64  `json:"remaining"`
 	// Degraded says which rung of the fallback answered.
 	Degraded string `json:"degraded"`
 }
 
 // check asks the i-th process.
 func (f *fleet) check(ctx context.Context, i int, resource, subject string) (answer, error) {
-	body := fmt.Sprintf(`{"tenant":"acme","resource":%q,"subject":%q}`, resource, subject)
+	return f.send(ctx, i, fmt.Sprintf(`{"tenant":"acme","resource":%q,"subject":%q}`, resource, subject))
+}
+
+// send posts a check to the i-th process.
+func (f *fleet) send(ctx context.Context, i int, body string) (answer, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, f.urls[i%len(f.urls)]+"/v1/check", bytes.NewReader([]byte(body)))
 	if err != nil {
 		return answer{}, err

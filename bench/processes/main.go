@@ -39,6 +39,7 @@ type report struct {
 	Exact     []exact  `json:"exact"`
 	Due       due      `json:"due"`
 	Window    window   `json:"window"`
+	Lost      []lost   `json:"lost_answers"`
 	Outages   []outage `json:"outages"`
 }
 
@@ -59,7 +60,7 @@ func run(ctx context.Context, processes, callers int) error {
 	defer table.Stop()
 	m := measurement{binary: binary, table: table, processes: processes, callers: callers}
 	r := report{Processes: processes, Callers: callers}
-	for _, measure := range []func(context.Context, *report) error{m.exact, m.due, m.window, m.outages} {
+	for _, measure := range []func(context.Context, *report) error{m.exact, m.due, m.window, m.lost, m.outages} {
 		if err := measure(ctx, &r); err != nil {
 			return err
 		}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"io"
 	"log"
+	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"strings"
@@ -18,6 +20,9 @@ import (
 type proxy struct {
 	address string
 	writes  atomic.Int64 // UpdateItem calls
+
+	losing atomic.Bool  // half of the UpdateItems are applied and their answers lost
+	lost   atomic.Int64 // answers
 
 	mu     sync.Mutex
 	silent chan struct{} // open: requests hang until it is closed
@@ -39,7 +44,8 @@ func newProxy(upstream string) (*proxy, error) {
 	}
 	p.address = l.Addr().String()
 	p.server = &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".UpdateItem") {
+		update := strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".UpdateItem")
+		if update {
 			p.writes.Add(1)
 		}
 		p.mu.Lock()
@@ -48,6 +54,11 @@ func newProxy(upstream string) (*proxy, error) {
 		if silent != nil {
 			<-silent
 			return
+		}
+		if update && p.losing.Load() && rand.IntN(2) == 0 {
+			p.lost.Add(1)
+			forward.ServeHTTP(httptest.NewRecorder(), r)
+			panic(http.ErrAbortHandler) // closes the connection
 		}
 		forward.ServeHTTP(w, r)
 	})}
