@@ -85,6 +85,7 @@ func serve(ctx context.Context, o serveOptions) error {
 		level = slog.LevelDebug
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+	slog.SetDefault(log) // of what follows the configuration
 	auth, err := whoMayCall(o.auth, o.addr)
 	if err != nil {
 		return err
