@@ -56,8 +56,12 @@ func TestIntervalRefillGivesBackInTheSameIntervalOnly(t *testing.T) {
 	if !ok || !b.state.Holds(w.Guards) {
 		t.Fatalf("nothing to give back: %+v", w)
 	}
-	if n, _ := b.state.After(w.Changes).Register(given); n != 2 {
+	after := b.state.After(w.Changes)
+	if n, _ := after.Register(given); n != 2 {
 		t.Errorf("%d are left, want 2", n)
+	}
+	if after.Holds(w.Guards) {
+		t.Error("given back twice")
 	}
 	if _, ok := b.limit.GiveBack(charge, b.state, at(ms(1000))); ok {
 		t.Error("given back to an interval that is over")
@@ -65,5 +69,31 @@ func TestIntervalRefillGivesBackInTheSameIntervalOnly(t *testing.T) {
 	b.apply(at(ms(1000)), 5)
 	if b.state.Holds(w.Guards) {
 		t.Error("given back to another interval")
+	}
+}
+
+func TestIntervalRefillGuardsItsEnds(t *testing.T) {
+	l := mustNew(t, azuga(10, time.Minute))
+	began := func(d time.Duration, n int64) State {
+		return State{Registers: []Register{{start, at(d).UnixNano()}, {given, n}}}
+	}
+	anew := l.Propose(State{}, at(0), 4)
+	goesOn := l.Propose(l.Assume(ongoing, at(0)), at(0), 4)
+	for _, c := range []struct {
+		state        State
+		anew, goesOn bool
+	}{
+		{State{}, true, false},
+		{began(-time.Minute, 0), true, false},
+		{began(1-time.Minute, 6), false, true},
+		{began(1-time.Minute, 7), false, false},
+		{began(ms(75), 6), false, true},
+	} {
+		if got := c.state.Holds(anew.Guards); got != c.anew {
+			t.Errorf("an interval begins after %+v: %t", c.state, got)
+		}
+		if got := c.state.Holds(goesOn.Guards); got != c.goesOn {
+			t.Errorf("an interval goes on after %+v: %t", c.state, got)
+		}
 	}
 }

@@ -162,7 +162,8 @@ func inAnyOf(t *rapid.T, windows map[int64]int64, quota int64) {
 func counted(l *Limit, admitted []admission) map[int64]int64 {
 	windows := map[int64]int64{}
 	for _, a := range admitted {
-		windows[l.algorithm.(window).newest(a.left)]++
+		w, _ := l.algorithm.(window).known(a.left)
+		windows[w]++
 	}
 	return windows
 }
@@ -216,6 +217,38 @@ func TestProposalAppliesToTheStateItWasMadeFrom(t *testing.T) {
 		}
 		if p.Refusal == nil && len(p.Changes) == 0 {
 			t.Fatal("neither a write nor a refusal")
+		}
+	})
+}
+
+// Whoever proposes from an old state is as right as who saw the newest, or is not
+// applied: also when others have changed the policy meanwhile.
+func TestProposalIsRightForEveryStateItAppliesTo(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		l := mustNew(t, anyPolicy(t))
+		seen, now := anyState(t, l)
+		writer := l
+		if rapid.Bool().Draw(t, "changed") {
+			writer = mustNew(t, anyPolicyOf(t, l.Policy().Algorithm))
+		}
+		stored, others := seen, caller{seen: seen}
+		for range rapid.IntRange(0, 10).Draw(t, "calls since") {
+			now = now.Add(anyPause(t, l.Policy()))
+			skewed := now.Add(ms(rapid.IntRange(-75, 75).Draw(t, "skew since")))
+			stored, _ = others.call(t, writer, stored, skewed, rapid.Int64Range(1, writer.Capacity()).Draw(t, "cost since"))
+		}
+		cost := rapid.Int64Range(1, l.Capacity()).Draw(t, "cost")
+		p := l.Propose(seen, now, cost)
+		if p.Refusal != nil || !stored.Holds(p.Guards) {
+			return
+		}
+		best := l.Propose(stored, now, cost)
+		if best.Refusal != nil {
+			t.Fatalf("%+v applies to %+v, where %d are to be refused", p, stored, cost)
+		}
+		got, want := l.Standing(stored.After(p.Changes), now, 0), l.Standing(stored.After(best.Changes), now, 0)
+		if l.Policy().Algorithm != "sliding_window_log" && got != want { // a log may grow where it could replace
+			t.Fatalf("%+v leaves of %+v: %+v, want %+v", p, stored, got, want)
 		}
 	})
 }
@@ -304,7 +337,7 @@ func TestWhatIsSureIsTakenByNoOtherBranch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := mustNew(t, anyPolicy(t))
 		s, seen := anyState(t, l)
-		now := seen.Add(2 * anyPause(t, l.Policy()))
+		now := seen.Add(4 * anyPause(t, l.Policy()))
 		cost := rapid.Int64Range(1, l.Capacity()).Draw(t, "cost")
 		p := l.Propose(s, now, cost)
 		if p.Refusal != nil || !p.Sure {

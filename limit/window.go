@@ -70,6 +70,7 @@ type tally struct {
 	window    int64 // in which the call counts: its clock's, or a later one that has begun
 	n, before int64 // calls in it; in the window before, where that matters
 	final     bool  // nobody can count in the window before any more
+	usual     int64 // the most in any window there is a count of
 	branch    Branch
 	sure      bool
 }
@@ -79,8 +80,8 @@ func (f window) tally(s State, at int64) tally {
 	if stored, ok := s.Register(shape); ok && stored != f.shape() {
 		return f.reshape(s, stored, tally{at: at, window: own, branch: reshaped, sure: true})
 	}
-	newest := f.newest(s)
-	t := tally{at: at, window: max(own, newest)}
+	newest, most := f.known(s)
+	t := tally{at: at, window: max(own, newest), usual: most}
 	t.n, t.final = f.count(s, t.window)
 	if f.weighs() {
 		t.before, _ = f.count(s, t.window-1)
@@ -95,15 +96,15 @@ func (f window) tally(s State, at int64) tally {
 	return t
 }
 
-// newest returns the latest window that a state has a count of.
-func (f window) newest(s State) int64 {
-	w := int64(math.MinInt64)
+// known returns the latest window that a state has a count of, and the highest count.
+func (f window) known(s State) (newest, most int64) {
+	newest = math.MinInt64
 	for _, name := range registers[:f.registers] {
 		if v, ok := s.Register(name); ok {
-			w = max(w, floorDiv(v, f.stride))
+			newest, most = max(newest, floorDiv(v, f.stride)), max(most, floorMod(v, f.stride))
 		}
 	}
-	return w
+	return newest, most
 }
 
 // count returns how many calls a state has in a window, and whether it has begun.
@@ -176,8 +177,9 @@ func (f window) left(t tally) (left, length int64) {
 }
 
 // guess returns up to how many calls in the window before a write allows for. While the
-// window has not begun others may still count there: half of the room is left to them,
-// the other half to those who begin it.
+// window has not begun others may still count there: as many as in any window that is
+// known, and of the room that leaves half is for more of them, half for those who
+// begin this one. None has more than the quota, unless that was lowered since.
 func (f window) guess(t tally, cost int64) int64 {
 	switch {
 	case !f.weighs():
@@ -185,9 +187,9 @@ func (f window) guess(t tally, cost int64) int64 {
 	case t.final:
 		return t.before
 	}
-	room := f.most(t, t.before) - cost
+	room := max(0, f.most(t, t.usual)-cost)
 	left, length := f.left(t)
-	return max(t.before, share(f.quota-cost-room/2, length, left, f.stride-1))
+	return max(t.before, share(f.quota-cost-room/2, length, left, f.quota))
 }
 
 // passes returns when a call that is refused would pass if nobody else came.
@@ -233,8 +235,8 @@ func (f window) giveBack(c Charge, seen State, now time.Time) (Write, bool) {
 	if stored, ok := c.Left.Register(shape); !ok || stored != f.shape() {
 		return Write{}, false
 	}
-	w := f.newest(c.Left)
-	if max(f.number(now.UnixNano()), f.newest(seen)) > w {
+	w, _ := f.known(c.Left)
+	if newest, _ := f.known(seen); max(f.number(now.UnixNano()), newest) > w {
 		return Write{}, false
 	}
 	first := w * f.stride

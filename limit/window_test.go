@@ -52,9 +52,25 @@ func TestFixedWindowReplacesWhatAGapLeft(t *testing.T) {
 	if p.Branch != leftover {
 		t.Fatalf("branch %d", p.Branch)
 	}
+	empty := State{}.After(w.limit.Propose(State{}, at(ms(2000)), 1).Changes).After([]Change{{Kind: Add, Register: "r0", Value: -1}})
+	if empty.Holds(p.Guards) {
+		t.Fatalf("%+v replaces the window itself, all of which was given back: %+v", p, empty)
+	}
 	w.leaves(at(ms(2000)), 4, ms(1000))
 	w.admitted(at(ms(2500)), 4, 0, ms(500))
 	w.refused(at(ms(2500)), 1, ms(500))
+}
+
+// What is seen tells for sure that no other write is right only as long as nobody can
+// have left something in the register since.
+func TestWindowIsSureOfWhatIsRecent(t *testing.T) {
+	l := mustNew(t, fixed(5, time.Second))
+	s := State{}.After(l.Propose(State{}, at(0), 1).Changes)
+	for seconds, want := range []bool{true, true, false, false} { // 3: somebody may have used 1
+		if p := l.Propose(s, at(ms(1000*seconds)), 1); p.Sure != want {
+			t.Errorf("%d s later: sure is %t", seconds, p.Sure)
+		}
+	}
 }
 
 // A clock ahead has begun the next window. Whoever comes late counts there.
@@ -149,6 +165,9 @@ func TestWindowGivesBackInTheSameWindowOnly(t *testing.T) {
 	}
 	after := &timeline{t: t, limit: w.limit, state: w.state.After(got.Changes)}
 	after.leaves(at(ms(999)), 3, ms(1))
+	if after.state.Holds(got.Guards) {
+		t.Error("given back twice")
+	}
 	if _, ok := w.limit.GiveBack(charge, w.state, at(ms(1000))); ok {
 		t.Error("given back to a window that is over")
 	}
@@ -179,6 +198,26 @@ func TestSlidingWindowCounter(t *testing.T) {
 	w.leaves(at(ms(4000)), 10, 0)
 }
 
+func TestSlidingWindowCounterFollowsTheClockThatIsAhead(t *testing.T) {
+	counter := Policy{Algorithm: "sliding_window_counter", Quota: 10, Period: time.Second}
+	w := timelineOf(t, counter)
+	w.admitted(at(ms(900)), 9, 1, ms(1100))
+	w.apply(at(ms(1000)), 1) // its clock is 100 ms ahead
+	w.admitted(at(ms(1112)), 1, 0, ms(1888))
+	w.refused(at(ms(910)), 1, ms(90)+222222223) // two in the window, and all nine count: not more
+
+	for _, ahead := range []time.Duration{ms(1000), ms(2000), ms(3000)} {
+		w := timelineOf(t, counter)
+		w.admitted(at(ms(900)), 10, 0, ms(1100))
+		w.apply(at(ms(900)+ahead), 10)
+		for _, blind := range []State{{}, {Registers: []Register{{"r0", 0}}}} {
+			if p := w.limit.Propose(blind, at(ms(910)), 1); w.state.Holds(p.Guards) {
+				t.Fatalf("%s ahead: a window that was left began anew: %+v to %+v", ahead, p, w.state)
+			}
+		}
+	}
+}
+
 func TestSlidingWindowCounterForgetsAllButTheWindowBefore(t *testing.T) {
 	w := timelineOf(t, Policy{Algorithm: "sliding_window_counter", Quota: 10, Period: time.Second})
 	for i := range 4 {
@@ -203,6 +242,13 @@ func TestSlidingWindowCounterAllowsForOthers(t *testing.T) {
 			t.Errorf("%+v does not apply to %+v", p, s)
 		}
 	}
+	// As many may have come as before that.
+	usual := State{}.After(l.Propose(State{}, at(ms(-500)), 90).Changes)
+	usual = usual.After(l.Propose(usual, at(ms(900)), 5).Changes)
+	filled := usual.After(l.Propose(usual, at(ms(950)), 84).Changes)
+	if p := l.Propose(usual, at(ms(1300)), 1); !filled.Holds(p.Guards) {
+		t.Errorf("%+v does not apply to %+v", p, filled)
+	}
 	full := begun.After(l.Propose(begun, at(ms(1001)), 30).Changes)
 	if full.Holds(p.Guards) {
 		t.Errorf("%+v applies to %+v", p, full)
@@ -220,4 +266,10 @@ func TestSlidingWindowCounterKeepsWhatWasUsedWhenThePeriodChanges(t *testing.T) 
 	minute := &timeline{t: t, limit: mustNew(t, Policy{Algorithm: "sliding_window_counter", Quota: 20, Period: time.Minute}), state: fast.state}
 	minute.refused(at(ms(1600)), 6, 64*time.Second-ms(1600)) // 15 are in use: of the next minute, 4 s must be over
 	minute.admitted(at(ms(1600)), 5, 0, 2*time.Minute-ms(1600))
+
+	// The second before the minute is of the minute before.
+	last := timelineOf(t, perSecond)
+	last.admitted(at(-ms(500)), 10, 0, ms(1500))
+	next := &timeline{t: t, limit: minute.limit, state: last.state}
+	next.admitted(at(0), 10, 0, 2*time.Minute)
 }
