@@ -37,6 +37,9 @@
 //	 "detail":"Limit per-user (10 per 1s, burst 20) is used up; try again in 100ms.",
 //	 "violated-policies":["per-user"],"allowed":false,…}
 //
+// The period of a month, period_ms and w, is that of the longest there is, 31 days: when the
+// current one ends, reset_after_ms and t tell.
+//
 // X-RateLimit-Limit is what X-RateLimit-Remaining counts down from: what a bucket
 // holds, else the quota. X-RateLimit-Reset is when there will be more, in seconds since 1970.
 //

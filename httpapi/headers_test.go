@@ -64,6 +64,8 @@ func TestPolicyTellsEveryLimit(t *testing.T) {
 		{limit.Policy{Algorithm: "leaky_bucket", Quota: 1, Period: time.Second, Burst: 3}, map[string]int64{"q": 1, "w": 1, "penstock-burst": 3}},
 		{limit.Policy{Algorithm: "sliding_window_log", Quota: 100, Period: 1500 * time.Millisecond}, map[string]int64{"q": 100, "w": 2}},
 		{limit.Policy{Algorithm: "sliding_window_log", Quota: 3, Period: 999 * time.Millisecond}, map[string]int64{"q": 3}},
+		{limit.Policy{Algorithm: "fixed_window", Quota: 9, Period: limit.Month.Longest(), Calendar: limit.Month, AnchorDay: 15}, map[string]int64{"q": 9, "w": 31 * 86400}},
+		{limit.Policy{Algorithm: "interval_refill", Quota: 10, Period: time.Minute}, map[string]int64{"q": 10, "w": 60}},
 		{limit.Policy{Algorithm: "token_bucket", Quota: 1<<31 - 1, Period: 24 * time.Hour}, map[string]int64{"q": 1<<31 - 1, "w": 86400}},
 	} {
 		d := newDoor(t)

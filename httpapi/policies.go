@@ -78,7 +78,7 @@ func isBucket(p limit.Policy) bool {
 }
 
 // policyItem returns the item of RateLimit-Policy. Its window is in whole seconds: a
-// shorter one is left out, a longer one rounded up. What a bucket holds, when that is
+// shorter one is left out, a longer one rounded up; of a month it is the longest. What a bucket holds, when that is
 // not the quota, is a parameter of ours, which others read as a comment.
 func policyItem(name string, p limit.Policy, holds int64) httpsfv.Item {
 	item := httpsfv.NewItem(name)
