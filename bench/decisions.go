@@ -61,9 +61,9 @@ const rate = 200
 func (s Scenario) policy() limit.Policy {
 	perKey := int64(max(1, rate/s.Keys))
 	switch {
-	case s.Algorithm != "sliding_window_log":
+	case s.Algorithm == "token_bucket":
 		return limit.Policy{Algorithm: s.Algorithm, Quota: perKey, Period: time.Second, Burst: max(2, perKey/4)}
-	case s.Keys == 1:
+	case s.Keys == 1: // many windows in one run
 		return limit.Policy{Algorithm: s.Algorithm, Quota: perKey / 2, Period: time.Second / 2}
 	}
 	return limit.Policy{Algorithm: s.Algorithm, Quota: perKey, Period: time.Second}

@@ -29,6 +29,10 @@ plans:
     limits:
       - {name: bucket, match: {resource: bucket}, by: [subject], algorithm: token_bucket, quota: 100, period: day, on_store_error: deny}
       - {name: log, match: {resource: log}, by: [subject], algorithm: sliding_window_log, quota: 100, period: hour, on_store_error: deny}
+      - {name: window, match: {resource: window}, by: [subject], algorithm: fixed_window, quota: 100, period: day, on_store_error: deny}
+      - {name: counter, match: {resource: counter}, by: [subject], algorithm: sliding_window_counter, quota: 100, period: day, on_store_error: deny}
+      - {name: refill, match: {resource: refill}, by: [subject], algorithm: interval_refill, quota: 100, period: day, on_store_error: deny}
+      - {name: leaky, match: {resource: leaky}, by: [subject], algorithm: leaky_bucket, quota: 100, period: day, on_store_error: deny}
       - {name: rate, match: {resource: rate}, by: [subject], algorithm: token_bucket, quota: 50, period: 1s, burst: 50, on_store_error: deny}
       - {name: lossy, match: {resource: lossy}, by: [subject], algorithm: token_bucket, quota: 10000, period: 24h, on_store_error: deny}
       - {name: local, match: {resource: local}, by: [subject], algorithm: token_bucket, quota: 100, period: 1s, on_store_error: local}

@@ -106,7 +106,7 @@ func benchSpeed(ctx context.Context, t *benchTable, turn time.Duration) (all []b
 }
 
 func scenarios() (all []bench.Scenario) {
-	for _, algorithm := range []string{"token_bucket", "sliding_window_log"} {
+	for _, algorithm := range []string{"token_bucket", "sliding_window_log", "fixed_window", "sliding_window_counter", "interval_refill"} {
 		for _, keys := range []int{1, 50} {
 			for _, load := range []float64{0.5, 1.5} {
 				for _, c := range []struct{ callers, instances int }{{1, 1}, {8, 8}, {64, 1}, {64, 64}} {
