@@ -15,13 +15,14 @@ type trends struct {
 	limits *lru.Cache[*limit.Limit, *trend]
 }
 
-// A trend has two moving averages, as keys that were never seen and keys that were
+// A trend has moving averages apart, as keys that were never seen and keys that were
 // seen long ago behave differently.
 type trend struct {
 	// unseen is how often branch 1 was right for a key of which nothing is remembered.
 	unseen share
-	// changed is how often another branch was right than the one a remembered state told.
-	changed share
+	// changed is how often another branch was right than the one a remembered state told,
+	// for each that it can tell.
+	changed [2]share
 }
 
 // A share is a moving average of yes and no. It begins at no.
@@ -76,7 +77,7 @@ func (e *Engine) predict(v *view, l *limit.Limit, q question) {
 		expected = 1
 	case v.unseen:
 		expected = 0
-	case t.changed.likely():
+	case t.changed[v.told].likely():
 		expected = 1 - v.told
 	}
 	if refusedOnce || expected != v.told {
@@ -97,7 +98,7 @@ func (e *Engine) learn(a *answer) {
 		case v.unseen:
 			e.trends.of(r.Limit).unseen.count(right == 1)
 		default:
-			e.trends.of(r.Limit).changed.count(right != v.told)
+			e.trends.of(r.Limit).changed[v.told].count(right != v.told)
 		}
 	}
 }
