@@ -15,6 +15,11 @@ type question struct {
 	id   int64     // the digest of the request id; 0: there is none
 }
 
+// ask is the question to one limit.
+func (q question) ask() limit.Ask { return q.costing(q.cost) }
+
+func (q question) costing(cost int64) limit.Ask { return limit.Ask{Now: q.now, Cost: cost} }
+
 // An outcome is what became of one item of a call.
 type outcome uint8
 
@@ -68,7 +73,7 @@ func (e *Engine) answer(item *quota.Item, q question) answer {
 // propose makes a proposal for each rule from the state in its view.
 func (a *answer) propose(q question) {
 	for i, r := range a.item.Rules {
-		a.views[i].proposal = r.Limit.Propose(a.views[i].state, q.now, q.cost)
+		a.views[i].proposal = r.Limit.Propose(a.views[i].state, q.ask())
 	}
 }
 

@@ -161,7 +161,7 @@ func (e *Engine) judge(a *answer, q question) {
 	}
 	for i, r := range a.item.Rules {
 		v := &a.views[i]
-		v.proposal = r.Limit.Propose(v.state, q.now, q.cost)
+		v.proposal = r.Limit.Propose(v.state, q.ask())
 		switch refusal := v.proposal.Refusal; {
 		case refusal != nil && (refusal.Never || len(v.proposal.Changes) == 0 && v.trusted(q.now)):
 			if r.Mode != quota.Shadow {
@@ -195,7 +195,7 @@ func (k *key) wouldRefuse(a *answer, q question) bool {
 		if r.Mode == quota.Shadow {
 			continue
 		}
-		if v.probing || r.Limit.Propose(v.state, q.now, k.inFlight+q.cost).Refusal != nil {
+		if v.probing || r.Limit.Propose(v.state, q.costing(k.inFlight+q.cost)).Refusal != nil {
 			return true
 		}
 	}

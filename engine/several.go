@@ -150,10 +150,10 @@ func (e *Engine) giveBack(ctx context.Context, a *answer, q question) {
 	if a.outcome != admitted {
 		return
 	}
-	charged := make([]limit.State, len(a.views))
-	for i := range a.views {
-		if a.views[i].charged {
-			charged[i] = a.views[i].state
+	charges := make([]limit.Charge, len(a.views))
+	for i, r := range a.item.Rules {
+		if v := &a.views[i]; v.charged {
+			charges[i] = limit.Charge{Cost: q.cost, Mark: r.Limit.Mark(q.ask(), v.state)}
 		}
 	}
 	const attempts = 3 // a log's elements move while others write
@@ -162,11 +162,9 @@ func (e *Engine) giveBack(ctx context.Context, a *answer, q question) {
 		for i, r := range a.item.Rules {
 			v := &a.views[i]
 			v.proposal = limit.Proposal{}
-			if charged[i].IsZero() {
-				continue
+			if w, ok := r.Limit.Settle(charges[i], 0, v.state, q.now); ok {
+				v.proposal.Write, some = w, true
 			}
-			v.proposal.Write, _ = r.Limit.GiveBack(limit.Charge{At: q.now, Cost: q.cost, Left: charged[i]}, v.state, q.now)
-			some = some || len(v.proposal.Changes) > 0
 		}
 		if !some {
 			break

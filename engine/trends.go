@@ -81,7 +81,7 @@ func (e *Engine) predict(v *view, l *limit.Limit, q question) {
 		expected = 1 - v.told
 	}
 	if refusedOnce || expected != v.told {
-		v.proposal = l.Propose(l.Assume(expected, q.now), q.now, q.cost)
+		v.proposal = l.Propose(l.Assume(expected, q.now), q.ask())
 	}
 }
 

@@ -22,7 +22,7 @@ func BenchmarkPropose(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if p := c.limit.Propose(c.seen, noon, 1); p.Refusal != nil {
+				if p := c.limit.Propose(c.seen, Ask{Now: noon, Cost: 1}); p.Refusal != nil {
 					b.Fatal("refused")
 				}
 			}

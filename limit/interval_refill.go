@@ -1,7 +1,6 @@
 package limit
 
 import (
-	"fmt"
 	"math"
 	"time"
 )
@@ -29,31 +28,34 @@ const (
 	ongoing               // an interval lasts
 )
 
-func newIntervalRefill(p Policy) (algorithm, time.Duration, int64, error) {
-	if p.Burst > 0 {
-		return nil, 0, 0, &FieldError{"burst", fmt.Sprintf("an %s has none: remove it, or use token_bucket", p.Algorithm)}
-	}
-	return intervalRefill{quota: p.Quota, period: int64(p.Period)}, p.Period, p.Quota, nil
+func newIntervalRefill(p Policy) (made, error) {
+	quota, period := p.soft(p.Quota), p.Period+p.Slack
+	return made{intervalRefill{quota: quota, period: int64(period)}, period, quota}, nil
 }
 
-func (r intervalRefill) propose(seen State, now time.Time, cost int64) Proposal {
-	at := now.UnixNano()
+// propose charges the interval that lasts now, or begins a new one with the time the
+// permits are for. Nobody is promised permits of an interval to come: when it begins is
+// not known before the one that lasts has ended.
+func (r intervalRefill) propose(seen State, a Ask) Proposal {
+	at := a.Now.UnixNano()
 	began, n, lasts := r.interval(seen, at)
 	switch {
+	case a.Span >= time.Duration(r.period):
+		return Proposal{Refusal: &Refusal{Never: true}} // no such span: see span
 	case !lasts:
 		return Proposal{Branch: refill, Write: Write{
 			Guards:  []Guard{{Kind: RegisterInOrAbsent, Register: start, Min: math.MinInt64, Max: at - r.period}},
-			Changes: []Change{{Kind: Set, Register: start, Value: at}, {Kind: Set, Register: given, Value: cost}},
+			Changes: []Change{{Kind: Set, Register: start, Value: a.from()}, {Kind: Set, Register: given, Value: a.Cost}},
 		}}
-	case n+cost > r.quota:
+	case n+a.Cost > r.quota, a.until() >= began+r.period:
 		return Proposal{Refusal: &Refusal{RetryAfter: time.Duration(began + r.period - at)}}
 	}
 	return Proposal{Branch: ongoing, Sure: true, Write: Write{
 		Guards: []Guard{
-			{Kind: RegisterIn, Register: start, Min: at - r.period + 1, Max: math.MaxInt64},
-			{Kind: RegisterIn, Register: given, Min: math.MinInt64, Max: r.quota - cost},
+			{Kind: RegisterIn, Register: start, Min: a.until() - r.period + 1, Max: math.MaxInt64},
+			{Kind: RegisterIn, Register: given, Min: math.MinInt64, Max: r.quota - a.Cost},
 		},
-		Changes: []Change{{Kind: Add, Register: given, Value: cost}},
+		Changes: []Change{{Kind: Add, Register: given, Value: a.Cost}},
 	}}
 }
 
@@ -84,17 +86,48 @@ func (r intervalRefill) standing(s State, now time.Time, _ int64) Standing {
 	return st
 }
 
-// giveBack counts the charge off, while the interval lasts in which it was counted.
-func (r intervalRefill) giveBack(c Charge, _ State, now time.Time) (Write, bool) {
-	began, _, lasts := r.interval(c.Left, now.UnixNano())
+// span is what is left of the interval.
+func (r intervalRefill) span(seen State, a Ask) time.Duration {
+	began, _, lasts := r.interval(seen, a.Now.UnixNano())
 	if !lasts {
+		began = a.from()
+	}
+	return time.Duration(max(0, began+r.period-1-a.from()))
+}
+
+func (r intervalRefill) mark(_ Ask, left State) int64 {
+	began, _ := left.Register(start)
+	return began
+}
+
+// giveBack counts off, while the interval lasts in which the charge was counted.
+func (r intervalRefill) giveBack(c Charge, n int64, _ State, now time.Time) (Write, bool) {
+	if c.Mark <= now.UnixNano()-r.period {
 		return Write{}, false
 	}
 	return Write{
 		Guards: []Guard{
-			{Kind: RegisterIn, Register: start, Min: began, Max: began},
-			{Kind: RegisterIn, Register: given, Min: c.Cost, Max: math.MaxInt64},
+			{Kind: RegisterIn, Register: start, Min: c.Mark, Max: c.Mark},
+			{Kind: RegisterIn, Register: given, Min: n, Max: math.MaxInt64},
 		},
-		Changes: []Change{{Kind: Add, Register: given, Value: -c.Cost}},
+		Changes: []Change{{Kind: Add, Register: given, Value: -n}},
+	}, true
+}
+
+// owe counts in the interval that lasts, or begins one.
+func (r intervalRefill) owe(n int64, seen State, now time.Time) (Write, bool) {
+	at := now.UnixNano()
+	if _, _, lasts := r.interval(seen, at); !lasts {
+		return Write{
+			Guards:  []Guard{{Kind: RegisterInOrAbsent, Register: start, Min: math.MinInt64, Max: at - r.period}},
+			Changes: []Change{{Kind: Set, Register: start, Value: at}, {Kind: Set, Register: given, Value: n}},
+		}, true
+	}
+	return Write{
+		Guards: []Guard{
+			{Kind: RegisterIn, Register: start, Min: at - r.period + 1, Max: math.MaxInt64},
+			{Kind: RegisterIn, Register: given, Min: math.MinInt64, Max: math.MaxInt64 / 2},
+		},
+		Changes: []Change{{Kind: Add, Register: given, Value: n}},
 	}, true
 }

@@ -50,9 +50,9 @@ func TestIntervalRefillFollowsTheClockThatIsAhead(t *testing.T) {
 func TestIntervalRefillGivesBackInTheSameIntervalOnly(t *testing.T) {
 	b := timelineOf(t, azuga(5, time.Second))
 	b.apply(at(0), 3)
-	charge := Charge{At: at(0), Cost: 3, Left: b.state}
+	charge := Charge{Cost: 3, Mark: b.limit.Mark(Ask{Now: at(0), Cost: 3}, b.state)}
 	b.apply(at(ms(100)), 2)
-	w, ok := b.limit.GiveBack(charge, b.state, at(ms(999)))
+	w, ok := b.limit.Settle(charge, 0, b.state, at(ms(999)))
 	if !ok || !b.state.Holds(w.Guards) {
 		t.Fatalf("nothing to give back: %+v", w)
 	}
@@ -63,7 +63,7 @@ func TestIntervalRefillGivesBackInTheSameIntervalOnly(t *testing.T) {
 	if after.Holds(w.Guards) {
 		t.Error("given back twice")
 	}
-	if _, ok := b.limit.GiveBack(charge, b.state, at(ms(1000))); ok {
+	if _, ok := b.limit.Settle(charge, 0, b.state, at(ms(1000))); ok {
 		t.Error("given back to an interval that is over")
 	}
 	b.apply(at(ms(1000)), 5)
@@ -77,8 +77,8 @@ func TestIntervalRefillGuardsItsEnds(t *testing.T) {
 	began := func(d time.Duration, n int64) State {
 		return State{Registers: []Register{{start, at(d).UnixNano()}, {given, n}}}
 	}
-	anew := l.Propose(State{}, at(0), 4)
-	goesOn := l.Propose(l.Assume(ongoing, at(0)), at(0), 4)
+	anew := l.Propose(State{}, Ask{Now: at(0), Cost: 4})
+	goesOn := l.Propose(l.Assume(ongoing, at(0)), Ask{Now: at(0), Cost: 4})
 	for _, c := range []struct {
 		state        State
 		anew, goesOn bool

@@ -9,18 +9,29 @@ import (
 
 // A Policy is what one limit allows: a value, compared with ==.
 type Policy struct {
-	Algorithm string        // one of Algorithms
-	Quota     int64         // permits per period
-	Period    time.Duration // of the quota; with a Calendar its longest window
-	Burst     int64         // permits: size of the token bucket, queue length of the leaky bucket; 0 means quota
+	Algorithm string // one of Algorithms
+	Quota     int64  // permits per period; of concurrency, how many at once
+	// Period of the quota; with a Calendar its longest window; of concurrency, how
+	// long a slot is held at most.
+	Period time.Duration
+	Burst  int64 // permits: size of the token bucket, queue length of the leaky bucket; 0 means quota
 	// Calendar makes the windows of a fixed_window or sliding_window_counter those of
 	// the calendar. Without one they begin at the multiples of Period since 1970.
 	Calendar  Calendar
 	AnchorDay int // the day on which a month begins, 1 to 28; 0 means 1
+	// SoftPercent is by how much more than the burst, or where there is none the quota,
+	// a limit lets pass. What is over is marked so. The rate at which permits come back stays.
+	SoftPercent int64
+	// Slack is what is added to the period: of a limit that somebody else counts too, who
+	// sees calls by so much closer together than they were made.
+	Slack time.Duration
 }
 
 // String says the policy as an operator would: "10 per 1s, burst 20".
 func (p Policy) String() string {
+	if algorithms[p.Algorithm].slots {
+		return fmt.Sprintf("%d at once, for %s at most", p.Quota, p.Period)
+	}
 	s := fmt.Sprintf("%d per %s", p.Quota, p.period())
 	if p.Burst > 0 && p.Burst != p.Quota {
 		s += fmt.Sprintf(", burst %d", p.Burst)
@@ -28,9 +39,12 @@ func (p Policy) String() string {
 	return s
 }
 
+// soft returns a number of permits with what may pass over it.
+func (p Policy) soft(permits int64) int64 { return permits + permits*p.SoftPercent/100 }
+
 // A FieldError says which member of a policy is wrong and what to do about it.
 type FieldError struct {
-	Field   string // "algorithm", "quota", "period", "burst" or "anchor_day"
+	Field   string // "algorithm", "quota", "period", "burst", "anchor_day", "soft_percent" or "slack"
 	Problem string
 }
 
@@ -39,34 +53,55 @@ func (e *FieldError) Error() string { return e.Field + ": " + e.Problem }
 // algorithm is what one file of this package implements for one policy. All methods
 // are pure: the time is an argument, and a state that is passed in is not changed.
 type algorithm interface {
-	// propose answers a call of cost ≥ 1 that saw a state. The write it proposes
+	// propose answers a call that saw a state, for a cost ≥ 1. The write it proposes
 	// applies to that state, and to every other state for which it is right too.
-	propose(seen State, now time.Time, cost int64) Proposal
+	propose(seen State, a Ask) Proposal
 	// assume returns a state from which propose takes the branch b.
 	assume(b Branch, now time.Time) State
 	// standing tells what a state leaves at now to a call that was charged cost (0: none).
 	standing(s State, now time.Time, charged int64) Standing
-	// giveBack returns the write that undoes what is left of a charge of cost permits,
-	// made at the time at and leaving the state charged. seen is the newest known state.
-	giveBack(charge Charge, seen State, now time.Time) (Write, bool)
+	// span returns for how long permits can be leased at most to a call that saw a state.
+	span(seen State, a Ask) time.Duration
+	// mark tells the charge of a call from others, by the state it left.
+	mark(a Ask, left State) int64
+	// giveBack returns the write that takes n permits off a charge, as far as they are
+	// still kept out. seen is the newest known state.
+	giveBack(c Charge, n int64, seen State, now time.Time) (Write, bool)
+	// owe returns the write that charges n permits, whether there is room or not.
+	owe(n int64, seen State, now time.Time) (Write, bool)
 }
 
-// registration is what an algorithm tells of itself: how its identity is
-// abbreviated in the names of stored attributes, how it is made from a policy, and
-// whether its windows can be those of the calendar.
+// registration is what an algorithm tells of itself.
 type registration struct {
-	code     string
-	make     func(Policy) (a algorithm, memory time.Duration, capacity int64, err error)
-	calendar bool
+	code string // abbreviates it in the names of stored attributes
+	make func(Policy) (made, error)
+
+	// Which members of a policy mean something to it.
+	calendar, burst, slack bool
+	// slots is whether permits are held, and come back when they are released.
+	slots bool
 }
 
-var algorithms = map[string]registration{
-	"token_bucket":           {"tb", newTokenBucket, false},
-	"leaky_bucket":           {"lb", newLeakyBucket, false},
-	"sliding_window_log":     {"swl", newSlidingWindowLog, false},
-	"fixed_window":           {"fw", newFixedWindow, true},
-	"sliding_window_counter": {"swc", newSlidingWindowCounter, true},
-	"interval_refill":        {"ir", newIntervalRefill, false},
+// made is an algorithm for one policy.
+type made struct {
+	algorithm
+	memory   time.Duration // how long a state can matter after its last change
+	capacity int64         // the most one call can ever get
+}
+
+var algorithms map[string]registration
+
+// Filled here, as the errors of algorithms say policies, and what a policy says depends on this.
+func init() {
+	algorithms = map[string]registration{
+		"token_bucket":           {code: "tb", make: newTokenBucket, burst: true, slack: true},
+		"leaky_bucket":           {code: "lb", make: newLeakyBucket, burst: true, slack: true},
+		"sliding_window_log":     {code: "swl", make: newSlidingWindowLog, slack: true},
+		"fixed_window":           {code: "fw", make: newFixedWindow, calendar: true},
+		"sliding_window_counter": {code: "swc", make: newSlidingWindowCounter, calendar: true},
+		"interval_refill":        {code: "ir", make: newIntervalRefill, slack: true},
+		"concurrency":            {code: "cc", make: newConcurrency, slots: true},
+	}
 }
 
 // Algorithms returns the names of all algorithms, sorted.
@@ -82,51 +117,83 @@ func Algorithms() []string {
 // FollowsCalendar reports whether an algorithm can have windows of the calendar.
 func FollowsCalendar(algorithm string) bool { return algorithms[algorithm].calendar }
 
+// HasBurst reports whether an algorithm holds permits for a burst.
+func HasBurst(algorithm string) bool { return algorithms[algorithm].burst }
+
+// HasSlots reports whether an algorithm's permits are held and released: its period is
+// the longest that one is held, and there is no rate.
+func HasSlots(algorithm string) bool { return algorithms[algorithm].slots }
+
 // A Limit decides for one policy. It holds no state and is safe for concurrent use.
 type Limit struct {
-	policy    Policy
-	code      string
-	memory    time.Duration
-	capacity  int64
-	full      int64
-	algorithm algorithm
+	made
+	policy Policy
+	code   string
+	full   int64
+	over   int64 // permits that pass over the policy
 }
 
 // New checks the policy and returns its limit. The error is a [*FieldError].
 func New(p Policy) (*Limit, error) {
 	r, ok := algorithms[p.Algorithm]
-	switch {
-	case !ok:
+	if !ok {
 		return nil, &FieldError{"algorithm", fmt.Sprintf("%q is unknown; use one of %s", p.Algorithm, strings.Join(Algorithms(), ", "))}
-	case p.Quota < 1:
-		return nil, &FieldError{"quota", fmt.Sprintf("must be at least 1, not %d", p.Quota)}
-	case p.Quota > maxQuota:
-		return nil, &FieldError{"quota", fmt.Sprintf("must be at most %d, not %d", int64(maxQuota), p.Quota)}
-	case p.Period < time.Millisecond:
-		return nil, &FieldError{"period", fmt.Sprintf("must be at least 1ms, not %s", p.Period)}
-	case p.Period > maxPeriod:
-		return nil, &FieldError{"period", fmt.Sprintf("must be at most %s, not %s", maxPeriod, p.Period)}
-	case p.Burst < 0:
-		return nil, &FieldError{"burst", fmt.Sprintf("must not be negative, but is %d", p.Burst)}
 	}
-	if err := p.checkCalendar(r.calendar); err != nil {
+	if err := p.check(r); err != nil {
 		return nil, err
 	}
-	a, memory, capacity, err := r.make(p)
+	return r.limit(p)
+}
+
+func (p Policy) check(r registration) error {
+	switch {
+	case p.Quota < 1:
+		return &FieldError{"quota", fmt.Sprintf("must be at least 1, not %d", p.Quota)}
+	case p.Quota > maxQuota:
+		return &FieldError{"quota", fmt.Sprintf("must be at most %d, not %d", int64(maxQuota), p.Quota)}
+	case p.Period < time.Millisecond:
+		return &FieldError{"period", fmt.Sprintf("must be at least 1ms, not %s", p.Period)}
+	case p.Period > maxPeriod:
+		return &FieldError{"period", fmt.Sprintf("must be at most %s, not %s", maxPeriod, p.Period)}
+	case p.Burst < 0:
+		return &FieldError{"burst", fmt.Sprintf("must not be negative, but is %d", p.Burst)}
+	case p.Burst > 0 && !r.burst:
+		return &FieldError{"burst", fmt.Sprintf("%s has none: remove it, or use token_bucket", p.Algorithm)}
+	case p.SoftPercent < 0 || p.SoftPercent > maxSoft:
+		return &FieldError{"soft_percent", fmt.Sprintf("must be from 0 to %d, not %d", maxSoft, p.SoftPercent)}
+	case p.Slack < 0 || p.Slack > p.Period:
+		return &FieldError{"slack", fmt.Sprintf("must be from 0s to the period of %s, not %s", p.Period, p.Slack)}
+	case p.Slack > 0 && !r.slack:
+		return &FieldError{"slack", fmt.Sprintf("%s cannot be widened: remove it, or use sliding_window_log or interval_refill", p.Algorithm)}
+	}
+	return p.checkCalendar(r.calendar)
+}
+
+// limit makes a limit of a policy that was checked.
+func (r registration) limit(p Policy) (*Limit, error) {
+	hard := p
+	hard.SoftPercent = 0
+	m, err := r.make(hard)
 	if err != nil {
 		return nil, err
 	}
-	return r.limit(p, a, memory, capacity), nil
+	l := &Limit{made: m, policy: p, code: r.code, full: m.full()}
+	if p.SoftPercent > 0 {
+		if l.made, err = r.make(p); err != nil {
+			return nil, err
+		}
+		l.over = l.made.full() - l.full
+	}
+	return l, nil
 }
 
-func (r registration) limit(p Policy, a algorithm, memory time.Duration, capacity int64) *Limit {
-	full := a.standing(State{}, time.Unix(0, 0), 0).Remaining
-	return &Limit{policy: p, code: r.code, memory: memory, capacity: capacity, full: full, algorithm: a}
-}
+// full is how many permits remain where none was used.
+func (m made) full() int64 { return m.standing(State{}, time.Unix(0, 0), 0).Remaining }
 
 const (
 	maxQuota  = 1<<31 - 1
 	maxPeriod = 366 * 24 * time.Hour
+	maxSoft   = 1000 // percent
 )
 
 // Policy returns what the limit was made from.
@@ -176,20 +243,39 @@ type Refusal struct {
 	RetryAfter time.Duration
 	// Never says that the cost is above what the limit can ever hold.
 	Never bool
+	// Open says that the refusal is not final after all: what keeps the call out may be
+	// released at any time, and RetryAfter is when to look again.
+	Open bool
 }
 
-// Propose answers a call of cost permits, at least 1, that saw a state.
-// A proposal made from a state applies to that state.
-func (l *Limit) Propose(seen State, now time.Time, cost int64) Proposal {
-	if cost > l.capacity {
+// An Ask is what a call wants: so many permits, at once or for later.
+type Ask struct {
+	Now  time.Time
+	Cost int64 // permits, at least 1
+	// Wait is how much later than Now the permits are for: the call waits for its turn.
+	Wait time.Duration
+	// Span is for how long they may be used from then on: a lease. 0 is at once.
+	Span time.Duration
+	// MaxWait is the longest a leaky bucket may have the call wait in its queue; 0 is as
+	// long as the queue is.
+	MaxWait time.Duration
+}
+
+// from and until are the first and the last time the permits may be used, in ns since 1970.
+func (a Ask) from() int64  { return a.Now.UnixNano() + int64(a.Wait) }
+func (a Ask) until() int64 { return a.from() + int64(a.Span) }
+
+// Propose answers a call that saw a state. A proposal made from a state applies to that state.
+func (l *Limit) Propose(seen State, a Ask) Proposal {
+	if a.Cost > l.capacity {
 		return Proposal{Refusal: &Refusal{Never: true}}
 	}
-	return l.algorithm.propose(seen, now, cost)
+	return l.propose(seen, a)
 }
 
 // Assume returns a state from which Propose takes branch b: a prediction put as
 // something seen. It never refuses a cost that the limit can hold.
-func (l *Limit) Assume(b Branch, now time.Time) State { return l.algorithm.assume(b, now) }
+func (l *Limit) Assume(b Branch, now time.Time) State { return l.assume(b, now) }
 
 // Standing is what a state leaves.
 type Standing struct {
@@ -197,24 +283,46 @@ type Standing struct {
 	RetryAfter time.Duration // until one permit would pass; 0 when it would now
 	ResetAfter time.Duration // until all permits are back: a full bucket, an empty log, the window's end
 	Wait       time.Duration // leaky bucket: how long the charged call waits for its turn
+	Over       bool          // what is used is above the policy, by what soft percents let pass
 }
 
 // Standing tells what the state s leaves at now, to a call that was charged that
 // many permits in it, or to an onlooker (0).
 func (l *Limit) Standing(s State, now time.Time, charged int64) Standing {
-	return l.algorithm.standing(s, now, charged)
+	st := l.standing(s, now, charged)
+	if l.over > 0 {
+		st.Over = st.Remaining < l.over
+		st.Remaining = max(0, st.Remaining-l.over)
+	}
+	return st
 }
 
-// A Charge is an admission that may be undone: when and what it took and the state it left.
+// Span returns for how long permits can be leased at most to a call that saw a state;
+// 0 when this limit leases none.
+func (l *Limit) Span(seen State, a Ask) time.Duration { return l.span(seen, a) }
+
+// A Charge is what a call was charged: enough to settle it later.
 type Charge struct {
-	At   time.Time
 	Cost int64
-	Left State
+	Mark int64 // from [Limit.Mark]
 }
 
-// GiveBack returns the write that undoes what is left of a charge, made from the
-// newest known state of the limit. ok is false when nothing is left to give back.
-// It never lets anyone in that the charge had not kept out.
-func (l *Limit) GiveBack(c Charge, seen State, now time.Time) (w Write, ok bool) {
-	return l.algorithm.giveBack(c, seen, now)
+// Mark tells a charge from others, by the ask that was admitted and the state that left.
+func (l *Limit) Mark(a Ask, left State) int64 { return l.mark(a, left) }
+
+// Settle returns the write that makes a charge one of cost permits, from the newest known
+// state: less gives back what the charge still keeps out, more is owed, whether there is room
+// for it or not. ok is false when nothing is to be written, as it is too late to give back
+// or the cost is what was charged. Giving back never lets anyone in that the charge had not kept out.
+// The write applies to the state it was made from.
+//
+// It does not know whether a charge was settled before.
+func (l *Limit) Settle(c Charge, cost int64, seen State, now time.Time) (w Write, ok bool) {
+	switch {
+	case cost < c.Cost:
+		w, ok = l.giveBack(c, c.Cost-cost, seen, now)
+	case cost > c.Cost:
+		w, ok = l.owe(cost-c.Cost, seen, now)
+	}
+	return w, ok && seen.Holds(w.Guards)
 }

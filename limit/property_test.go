@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -17,7 +18,7 @@ func anyPolicyOf(t *rapid.T, algorithm string) Policy {
 	p := Policy{
 		Algorithm: algorithm,
 		Quota:     rapid.Int64Range(1, 20).Draw(t, "quota"),
-		Period:    ms(rapid.OneOf(rapid.IntRange(400, 5000), rapid.SampledFrom([]int{50, 60, 100, 1000, 2000})).Draw(t, "period")),
+		Period:    ms(rapid.OneOf(rapid.IntRange(400, 5000), rapid.SampledFrom([]int{60, 75, 100, 1000, 2000})).Draw(t, "period")),
 	}
 	switch algorithm {
 	case "token_bucket", "leaky_bucket":
@@ -30,6 +31,12 @@ func anyPolicyOf(t *rapid.T, algorithm string) Policy {
 		if p.Calendar == Month {
 			p.AnchorDay = rapid.IntRange(0, maxAnchor).Draw(t, "anchor day")
 		}
+	}
+	if p.Algorithm != "concurrency" && p.Quota >= 4 {
+		p.SoftPercent = rapid.SampledFrom([]int64{0, 0, 25, 50}).Draw(t, "soft percent")
+	}
+	if algorithms[algorithm].slack {
+		p.Slack = ms(rapid.SampledFrom([]int{0, 0, 20}).Draw(t, "slack"))
 	}
 	return p
 }
@@ -49,8 +56,12 @@ type caller struct {
 // call decides as the engine does: propose, and if the guards fail propose again
 // from what is there, with one now.
 func (c *caller) call(t *rapid.T, l *Limit, stored State, now time.Time, cost int64) (State, bool) {
+	return c.ask(t, l, stored, Ask{Now: now, Cost: cost})
+}
+
+func (c *caller) ask(t *rapid.T, l *Limit, stored State, a Ask) (State, bool) {
 	for range 3 {
-		p := l.Propose(c.seen, now, cost)
+		p := l.Propose(c.seen, a)
 		if len(p.Changes) == 0 {
 			return stored, false
 		}
@@ -64,32 +75,78 @@ func (c *caller) call(t *rapid.T, l *Limit, stored State, now time.Time, cost in
 	return stored, false
 }
 
-// An admission is one permit: when it was admitted, in true time, and what that left.
+// An admission is one permit: when it was used, in true time, and what its charge left.
 type admission struct {
-	at   time.Time
-	left State
+	at     time.Time
+	left   State
+	charge int // which
 }
 
 // history plays calls of several callers, with clocks up to 2·skew apart, against
-// one stored state and returns what was admitted.
+// one stored state and returns the permits that were used. Some calls are for later, some lease
+// and use their permits sooner or later, some are settled to what they have used.
 func history(t *rapid.T, l *Limit, skew int) []admission {
 	callers := make([]caller, rapid.IntRange(1, 4).Draw(t, "callers"))
 	for i := range callers {
 		callers[i].skew = ms(rapid.IntRange(-skew, skew).Draw(t, "skew"))
 	}
 	var stored State
-	var admitted []admission
+	var used []admission
+	var charges []Charge
 	now := noon
 	for range rapid.IntRange(1, 120).Draw(t, "calls") {
 		now = now.Add(anyPause(t, l.Policy()))
 		c := &callers[rapid.IntRange(0, len(callers)-1).Draw(t, "caller")]
-		cost := rapid.Int64Range(1, min(5, l.Capacity())).Draw(t, "cost")
-		var ok bool
-		if stored, ok = c.call(t, l, stored, now.Add(c.skew), cost); ok {
-			admitted = append(admitted, slices.Repeat([]admission{{now, stored}}, int(cost))...)
+		if len(charges) > 0 && rapid.IntRange(0, 4).Draw(t, "settle") == 0 {
+			stored, used = settleAny(t, l, stored, used, charges, now.Add(c.skew))
+			continue
 		}
+		a := anyAsk(t, l, c.seen, now.Add(c.skew))
+		var ok bool
+		if stored, ok = c.ask(t, l, stored, a); !ok {
+			continue
+		}
+		for range a.Cost {
+			when := now.Add(a.Wait + time.Duration(rapid.Int64Range(0, int64(a.Span)).Draw(t, "used after")))
+			used = append(used, admission{when, stored, len(charges)})
+		}
+		charges = append(charges, Charge{Cost: a.Cost, Mark: l.Mark(a, stored)})
 	}
-	return admitted
+	slices.SortStableFunc(used, func(a, b admission) int { return a.at.Compare(b.at) })
+	return used
+}
+
+func anyAsk(t *rapid.T, l *Limit, seen State, now time.Time) Ask {
+	a := Ask{Now: now, Cost: rapid.Int64Range(1, min(5, l.Capacity())).Draw(t, "cost")}
+	switch rapid.IntRange(0, 3).Draw(t, "kind") {
+	case 0:
+		a.Wait = anyPause(t, l.Policy())
+	case 1:
+		a.Span = min(l.Span(seen, a), anyPause(t, l.Policy()))
+	}
+	return a
+}
+
+// settleAny gives back permits of a charge that were not used: they never were.
+func settleAny(t *rapid.T, l *Limit, stored State, used []admission, charges []Charge, now time.Time) (State, []admission) {
+	i := rapid.IntRange(0, len(charges)-1).Draw(t, "charge")
+	c := charges[i]
+	back := rapid.Int64Range(0, c.Cost).Draw(t, "unused")
+	w, ok := l.Settle(c, c.Cost-back, stored, now)
+	charges[i].Cost, charges[i].Mark = 0, math.MinInt64 // once only
+	if !ok {
+		return stored, used
+	}
+	if !stored.Holds(w.Guards) {
+		t.Fatalf("%+v does not apply to %+v, from which it was made", w, stored)
+	}
+	return stored.After(w.Changes), slices.DeleteFunc(used, func(a admission) bool {
+		mine := a.charge == i && back > 0
+		if mine {
+			back--
+		}
+		return mine
+	})
 }
 
 // worst returns the most admissions in any window of that length.
@@ -110,31 +167,34 @@ func TestNeverMoreThanTheBoundInAnyWindow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := mustNew(t, anyPolicy(t))
 		p := l.Policy()
+		quota, period := p.soft(p.Quota), p.Period+p.Slack
 		skew := rapid.SampledFrom([]int{0, 75}).Draw(t, "skew")
 		clocks := ms(2 * skew)
-		admitted := history(t, l, skew)
+		used := history(t, l, skew)
 		within := func(window time.Duration, bound int64) {
-			if n := worst(admitted, window); n > bound {
-				t.Fatalf("%d admitted within %s, at most %d can be (%s)", n, window, bound, p)
+			if n := worst(used, window); n > bound {
+				t.Fatalf("%d used within %s, at most %d can be (%s)", n, window, bound, p)
 			}
 		}
 		switch p.Algorithm {
 		case "sliding_window_log":
-			within(p.Period-clocks, p.Quota)
+			within(period-clocks, quota)
+		case "concurrency":
+			within(period-clocks, quota) // slots that are not released are held for the period
 		case "fixed_window":
-			inAnyOf(t, counted(l, admitted), p.Quota)
-			inAnyOf(t, insideTheWindow(l, admitted, clocks/2), p.Quota)
-			within(shortest(p)-clocks, 2*p.Quota)
+			inAnyOf(t, counted(l, used), quota)
+			inAnyOf(t, insideTheWindow(l, used, clocks/2), quota)
+			within(shortest(p)-clocks, 2*quota)
 		case "sliding_window_counter":
-			inAnyOf(t, counted(l, admitted), p.Quota)
+			inAnyOf(t, counted(l, used), quota)
 			for _, window := range []time.Duration{1, p.Period / 3, p.Period, 5 * p.Period} {
-				within(window, p.Quota+p.Quota*int64(window+clocks)/int64(shortest(p)))
+				within(window, quota+quota*int64(window+clocks)/int64(shortest(p)))
 			}
 		case "interval_refill":
-			inAnyOf(t, inIntervals(admitted), p.Quota)
-			within(p.Period-clocks, 2*p.Quota)
+			inAnyOf(t, inIntervals(used), quota)
+			within(period-clocks, 2*quota)
 		default:
-			t1 := (p.Period + time.Duration(p.Quota) - 1) / time.Duration(p.Quota)
+			t1 := (period + time.Duration(p.Quota) - 1) / time.Duration(p.Quota)
 			for _, window := range []time.Duration{1, p.Period / 3, p.Period, 5 * p.Period} {
 				within(window, l.Capacity()+int64((window+clocks)/t1))
 			}
@@ -211,7 +271,7 @@ func TestProposalAppliesToTheStateItWasMadeFrom(t *testing.T) {
 		s, now := anyState(t, l)
 		changed := mustNew(t, anyPolicyOf(t, l.Policy().Algorithm)) // the policy may have changed since
 		now = now.Add(-anyPause(t, changed.Policy()))
-		p := changed.Propose(s, now, rapid.Int64Range(1, changed.Capacity()).Draw(t, "cost"))
+		p := changed.Propose(s, anyAsk(t, changed, s, now))
 		if len(p.Changes) > 0 && !s.Holds(p.Guards) {
 			t.Fatalf("%+v does not apply to %+v", p, s)
 		}
@@ -237,14 +297,14 @@ func TestProposalIsRightForEveryStateItAppliesTo(t *testing.T) {
 			skewed := now.Add(ms(rapid.IntRange(-75, 75).Draw(t, "skew since")))
 			stored, _ = others.call(t, writer, stored, skewed, rapid.Int64Range(1, writer.Capacity()).Draw(t, "cost since"))
 		}
-		cost := rapid.Int64Range(1, l.Capacity()).Draw(t, "cost")
-		p := l.Propose(seen, now, cost)
+		a := anyAsk(t, l, seen, now)
+		p := l.Propose(seen, a)
 		if p.Refusal != nil || !stored.Holds(p.Guards) {
 			return
 		}
-		best := l.Propose(stored, now, cost)
+		best := l.Propose(stored, a)
 		if best.Refusal != nil {
-			t.Fatalf("%+v applies to %+v, where %d are to be refused", p, stored, cost)
+			t.Fatalf("%+v applies to %+v, where %+v is to be refused", p, stored, a)
 		}
 		got, want := l.Standing(stored.After(p.Changes), now, 0), l.Standing(stored.After(best.Changes), now, 0)
 		if l.Policy().Algorithm != "sliding_window_log" && got != want { // a log may grow where it could replace
@@ -258,15 +318,18 @@ func TestRetryAfterIsExact(t *testing.T) {
 		l := mustNew(t, anyPolicy(t))
 		s, now := anyState(t, l)
 		cost := rapid.Int64Range(1, l.Capacity()).Draw(t, "cost")
-		refusal := l.Propose(s, now, cost).Refusal
+		refusal := l.Propose(s, Ask{Now: now, Cost: cost}).Refusal
 		if refusal == nil {
 			return
 		}
 		at := now.Add(refusal.RetryAfter)
-		if l.Propose(s, at.Add(-1), cost).Refusal == nil {
+		if l.Propose(s, Ask{Now: at.Add(-1), Cost: cost}).Refusal == nil {
 			t.Fatalf("admitted a tick before %s", refusal.RetryAfter)
 		}
-		if again := l.Propose(s, at, cost).Refusal; again != nil {
+		if refusal.Open {
+			return // a slot may be released before, so it is not waited out
+		}
+		if again := l.Propose(s, Ask{Now: at, Cost: cost}).Refusal; again != nil {
 			t.Fatalf("still refused at %s, for %s more", refusal.RetryAfter, again.RetryAfter)
 		}
 	})
@@ -276,18 +339,18 @@ func TestStandingAgreesWithWhatIsAdmitted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := mustNew(t, anyPolicy(t))
 		s, now := anyState(t, l)
-		st := l.Standing(s, now, 0)
-		if st.Remaining > 0 && l.Propose(s, now, min(st.Remaining, l.Capacity())).Refusal != nil {
+		st := l.standing(s, now, 0)
+		if st.Remaining > 0 && l.Propose(s, Ask{Now: now, Cost: min(st.Remaining, l.Capacity())}).Refusal != nil {
 			t.Fatalf("%d remain and are refused", st.Remaining)
 		}
-		if st.Remaining < l.Capacity() && l.Propose(s, now, st.Remaining+1).Refusal == nil {
+		if st.Remaining < l.Capacity() && l.Propose(s, Ask{Now: now, Cost: st.Remaining + 1}).Refusal == nil {
 			t.Fatalf("%d remain and one more is admitted", st.Remaining)
 		}
-		one := l.Propose(s, now, 1).Refusal
+		one := l.Propose(s, Ask{Now: now, Cost: 1}).Refusal
 		if (one == nil) != (st.RetryAfter == 0) || one != nil && one.RetryAfter != st.RetryAfter {
 			t.Fatalf("retry after %s, but one permit says %+v", st.RetryAfter, one)
 		}
-		if full := l.Standing(s, now.Add(st.ResetAfter), 0); full.ResetAfter != 0 || full.Remaining < l.Capacity() {
+		if full := l.standing(s, now.Add(st.ResetAfter), 0); full.ResetAfter != 0 || full.Remaining < l.Capacity() {
 			t.Fatalf("after its reset in %s there is %+v", st.ResetAfter, full)
 		}
 	})
@@ -305,7 +368,7 @@ func TestRememberedRefusalIsNeverContradicted(t *testing.T) {
 		}
 		s, now := anyState(t, l)
 		cost := rapid.Int64Range(1, l.Capacity()).Draw(t, "cost")
-		if l.Propose(s, now, cost).Refusal == nil {
+		if l.Propose(s, Ask{Now: now, Cost: cost}).Refusal == nil {
 			return
 		}
 		others := caller{seen: s}
@@ -313,7 +376,7 @@ func TestRememberedRefusalIsNeverContradicted(t *testing.T) {
 		for range rapid.IntRange(1, 20).Draw(t, "admissions since") {
 			skewed := now.Add(ms(rapid.IntRange(-150, ahead).Draw(t, "skew")))
 			stored, _ = others.call(t, l, stored, skewed, rapid.Int64Range(1, l.Capacity()).Draw(t, "cost since"))
-			if l.Propose(stored, now, cost).Refusal == nil {
+			if l.Propose(stored, Ask{Now: now, Cost: cost}).Refusal == nil {
 				t.Fatalf("refused from %+v, admitted from %+v", s, stored)
 			}
 		}
@@ -326,7 +389,7 @@ func TestAssumedBranchIsTheOneProposed(t *testing.T) {
 		now := noon.Add(anyPause(t, l.Policy()))
 		cost := rapid.Int64Range(1, l.Capacity()).Draw(t, "cost")
 		for _, b := range []Branch{0, 1} {
-			if p := l.Propose(l.Assume(b, now), now, cost); p.Refusal != nil || p.Branch != b {
+			if p := l.Propose(l.Assume(b, now), Ask{Now: now, Cost: cost}); p.Refusal != nil || p.Branch != b {
 				t.Fatalf("assumed branch %d, proposed %+v", b, p)
 			}
 		}
@@ -339,7 +402,7 @@ func TestWhatIsSureIsTakenByNoOtherBranch(t *testing.T) {
 		s, seen := anyState(t, l)
 		now := seen.Add(4 * anyPause(t, l.Policy()))
 		cost := rapid.Int64Range(1, l.Capacity()).Draw(t, "cost")
-		p := l.Propose(s, now, cost)
+		p := l.Propose(s, Ask{Now: now, Cost: cost})
 		if p.Refusal != nil || !p.Sure {
 			return
 		}
@@ -347,7 +410,7 @@ func TestWhatIsSureIsTakenByNoOtherBranch(t *testing.T) {
 		for range rapid.IntRange(1, 10).Draw(t, "admissions since") {
 			since := time.Duration(rapid.Int64Range(0, int64(now.Sub(seen))).Draw(t, "since"))
 			s, _ = others.call(t, l, s, seen.Add(since), 1)
-			if later := l.Propose(s, now, cost); later.Refusal == nil && later.Branch != p.Branch {
+			if later := l.Propose(s, Ask{Now: now, Cost: cost}); later.Refusal == nil && later.Branch != p.Branch {
 				t.Fatalf("sure of branch %d, then it was %d", p.Branch, later.Branch)
 			}
 		}
@@ -359,18 +422,19 @@ func TestGivingBackLetsNobodyInThatTheChargeHadNotKeptOut(t *testing.T) {
 		l := mustNew(t, anyPolicy(t))
 		before, now := anyState(t, l)
 		cost := rapid.Int64Range(1, l.Capacity()).Draw(t, "cost")
-		p := l.Propose(before, now, cost)
+		p := l.Propose(before, Ask{Now: now, Cost: cost})
 		if p.Refusal != nil {
 			return
 		}
 		// without is the world in which the charge never was, with the one where it is given back.
 		with := before.After(p.Changes)
-		charge := Charge{At: now, Cost: cost, Left: with}
+		charge := Charge{Cost: cost, Mark: l.Mark(Ask{Now: now, Cost: cost}, with)}
+		charged := now
 		a, b := caller{seen: with}, caller{seen: before}
 		without := before
 		for range rapid.IntRange(0, 10).Draw(t, "calls between") {
 			now = now.Add(anyPause(t, l.Policy()))
-			if l.Policy().Algorithm == "interval_refill" && now.Sub(charge.At) >= l.Policy().Period {
+			if l.Policy().Algorithm == "interval_refill" && now.Sub(charged) >= l.Policy().Period {
 				return // without the charge the interval may have begun later, and last
 			}
 			var ok bool
@@ -381,7 +445,7 @@ func TestGivingBackLetsNobodyInThatTheChargeHadNotKeptOut(t *testing.T) {
 				}
 			}
 		}
-		if w, ok := l.GiveBack(charge, with, now); ok {
+		if w, ok := l.Settle(charge, 0, with, now); ok {
 			if !with.Holds(w.Guards) {
 				t.Fatalf("%+v does not apply to %+v", w, with)
 			}
@@ -403,20 +467,23 @@ func TestChangedPolicyTakesEffectAtOnce(t *testing.T) {
 		s, now := anyState(t, l)
 		changed := mustNew(t, anyPolicyOf(t, l.Policy().Algorithm))
 		cost := rapid.Int64Range(1, changed.Capacity()).Draw(t, "cost")
-		before := changed.Standing(s, now, 0)
-		p := changed.Propose(s, now, cost)
+		before := changed.standing(s, now, 0)
+		p := changed.Propose(s, Ask{Now: now, Cost: cost})
 		if admitted := p.Refusal == nil; admitted != (cost <= before.Remaining) {
 			t.Fatalf("%d remain, and %d are admitted: %t", before.Remaining, cost, admitted)
 		}
 		s = s.After(p.Changes)
 		if p.Refusal == nil {
-			if left := changed.Standing(s, now, 0).Remaining; left != before.Remaining-cost {
+			if left := changed.standing(s, now, 0).Remaining; left != before.Remaining-cost {
 				t.Fatalf("%d remained, %d after %d", before.Remaining, left, cost)
 			}
 			return
 		}
+		if p.Refusal.Open {
+			return
+		}
 		at := now.Add(p.Refusal.RetryAfter)
-		if changed.Propose(s, at.Add(-1), cost).Refusal == nil || changed.Propose(s, at, cost).Refusal != nil {
+		if changed.Propose(s, Ask{Now: at.Add(-1), Cost: cost}).Refusal == nil || changed.Propose(s, Ask{Now: at, Cost: cost}).Refusal != nil {
 			t.Fatalf("told to come back in %s, which is not exact", p.Refusal.RetryAfter)
 		}
 	})

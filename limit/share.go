@@ -9,13 +9,17 @@ import "time"
 // n, up to n pass at the start; of windows, whenever such a long one begins.
 func (l *Limit) Share(n int) (*Limit, error) {
 	p := l.policy
+	r := algorithms[p.Algorithm]
 	parts := int64(max(n, 1))
 	if p.Burst > 0 {
 		p.Burst = max(1, p.Burst/parts)
 	}
-	if p.Quota >= parts {
+	switch {
+	case p.Quota >= parts:
 		p.Quota /= parts
-	} else {
+	case r.slots:
+		p.Quota = 1
+	default:
 		// Rounded up to whole milliseconds, which every algorithm can count.
 		per := (int64(p.Period) + p.Quota - 1) / p.Quota
 		p.Period = (time.Duration(per*parts) + time.Millisecond - 1).Truncate(time.Millisecond)
@@ -24,10 +28,5 @@ func (l *Limit) Share(n int) (*Limit, error) {
 			p.Burst = 1
 		}
 	}
-	r := algorithms[p.Algorithm]
-	a, memory, capacity, err := r.make(p)
-	if err != nil {
-		return nil, err
-	}
-	return r.limit(p, a, memory, capacity), nil
+	return r.limit(p)
 }

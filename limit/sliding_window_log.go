@@ -19,9 +19,14 @@ import (
 // Times are milliseconds since 2025, to keep 117 of them within 1 KB. A call
 // is written down as the millisecond it ends in and judged by the one it began
 // in, so that nothing is lost to rounding: real distances are never below the period.
+//
+// A concurrency limit is a log too, of when slots become free: a call is written down
+// as the time its hold ends at the latest, and no period has to pass after that. Whoever
+// is done earlier takes its own time out again.
 type slidingWindowLog struct {
 	quota  int64
 	period int64 // ms
+	hold   int64 // ms: concurrency
 }
 
 const (
@@ -40,47 +45,93 @@ const (
 	replace               // the oldest elements are a period old
 )
 
-func newSlidingWindowLog(p Policy) (algorithm, time.Duration, int64, error) {
+func newSlidingWindowLog(p Policy) (made, error) {
+	quota, period := p.soft(p.Quota), p.Period+p.Slack
 	switch {
-	case p.Quota > maxLogQuota:
-		return nil, 0, 0, &FieldError{"quota", fmt.Sprintf("an exact log holds at most %d times, not %d; use token_bucket", maxLogQuota, p.Quota)}
-	case p.Burst > 0:
-		return nil, 0, 0, &FieldError{"burst", "a sliding_window_log has none: remove it, or use token_bucket"}
+	case quota > maxLogQuota:
+		return made{}, &FieldError{"quota", fmt.Sprintf("an exact log holds at most %d times, not %d; use token_bucket", maxLogQuota, quota)}
 	case p.Period%time.Millisecond != 0:
-		return nil, 0, 0, &FieldError{"period", fmt.Sprintf("of a sliding_window_log is in whole milliseconds, not %s", p.Period)}
+		return made{}, &FieldError{"period", fmt.Sprintf("of a sliding_window_log is in whole milliseconds, not %s", p.Period)}
+	case p.Slack%time.Millisecond != 0:
+		return made{}, &FieldError{"slack", fmt.Sprintf("of a sliding_window_log is in whole milliseconds, not %s", p.Slack)}
 	}
-	units := (p.Quota + logUnit - 1) / logUnit
-	if rate := float64(p.Quota) / p.Period.Seconds() * float64(units); rate > maxLogUnits {
-		return nil, 0, 0, &FieldError{"quota", fmt.Sprintf("%s as an exact log writes %.0f units a second, above %d; use token_bucket", p, rate, maxLogUnits)}
+	units := (quota + logUnit - 1) / logUnit
+	if rate := float64(quota) / p.Period.Seconds() * float64(units); rate > maxLogUnits {
+		return made{}, &FieldError{"quota", fmt.Sprintf("%s as an exact log writes %.0f units a second, above %d; use token_bucket", p, rate, maxLogUnits)}
 	}
-	return slidingWindowLog{quota: p.Quota, period: p.Period.Milliseconds()}, p.Period, min(p.Quota, maxLogCost), nil
+	return made{slidingWindowLog{quota: quota, period: period.Milliseconds()}, period, min(quota, maxLogCost)}, nil
 }
 
-func (l slidingWindowLog) propose(seen State, now time.Time, cost int64) Proposal {
-	began, ends := logTime(now)
+func newConcurrency(p Policy) (made, error) {
+	quota := p.soft(p.Quota)
+	switch {
+	case quota > maxLogQuota:
+		return made{}, &FieldError{"quota", fmt.Sprintf("at most %d slots are held at once, not %d", maxLogQuota, quota)}
+	case p.Period%time.Millisecond != 0:
+		return made{}, &FieldError{"ttl", fmt.Sprintf("is in whole milliseconds, not %s", p.Period)}
+	}
+	return made{slidingWindowLog{quota: quota, hold: p.Period.Milliseconds()}, p.Period, min(quota, maxLogCost)}, nil
+}
+
+func (l slidingWindowLog) propose(seen State, a Ask) Proposal {
+	began := logBegan(l.free(a))
 	free, expired := l.room(seen.Log, began)
 	size := int64(len(seen.Log))
-	appended := Change{Kind: Append, N: int(cost), Value: ends}
+	appended := Change{Kind: Append, N: int(a.Cost), Value: l.stamp(a)}
 	switch {
-	case expired >= cost && free >= 0:
-		return l.replace(cost, Guard{Kind: SizeIn, Min: cost, Max: l.quota}, began, appended)
-	case free >= cost:
+	case expired >= a.Cost && free >= 0:
+		return l.replace(a.Cost, Guard{Kind: SizeIn, Min: a.Cost, Max: l.quota}, began, appended)
+	case free >= a.Cost:
 		return Proposal{Branch: grow, Sure: expired == 0 && size > 0, Write: Write{
-			Guards:  []Guard{{Kind: SizeInOrAbsent, Max: l.quota - cost}},
+			Guards:  []Guard{{Kind: SizeInOrAbsent, Max: l.quota - a.Cost}},
 			Changes: []Change{appended},
 		}}
-	case free+expired >= cost: // some room, or too many after the quota was lowered
-		oldest := cost - free
-		return l.replace(oldest, Guard{Kind: SizeIn, Min: oldest, Max: size}, began, appended)
+	case free+expired >= a.Cost: // some room, or too many after the quota was lowered
+		oldest := a.Cost - free
+		if oldest <= maxLogCost {
+			return l.replace(oldest, Guard{Kind: SizeIn, Min: oldest, Max: size}, began, appended)
+		}
+		// More than one write can hold: it makes some of the room, and charges nothing.
+		appended.N = 0
+		p := l.replace(maxLogCost, Guard{Kind: SizeIn, Min: maxLogCost, Max: size}, began, appended)
+		p.Refusal = &Refusal{RetryAfter: time.Millisecond}
+		return p
 	}
-	last := slices.Max(seen.Log[:cost-free])
-	return Proposal{Refusal: &Refusal{RetryAfter: logDuration(last+l.period, now)}}
+	return Proposal{Refusal: l.refusal(slices.Max(seen.Log[:a.Cost-free]), a.Now)}
 }
 
+// free is the time by which the times that are replaced must be a period old. Slots are
+// not promised ahead: they become free earlier than is written down.
+func (l slidingWindowLog) free(a Ask) int64 {
+	if l.hold > 0 {
+		return a.Now.UnixNano()
+	}
+	return a.from()
+}
+
+// stamp is what is written down of a call.
+func (l slidingWindowLog) stamp(a Ask) int64 { return logEnds(a.until()) + l.hold }
+
+// refusal is until the time last is a period old. A slot may be released before.
+func (l slidingWindowLog) refusal(last int64, now time.Time) *Refusal {
+	r := &Refusal{RetryAfter: logDuration(last+l.period, now)}
+	if l.hold > 0 {
+		r.RetryAfter, r.Open = min(r.RetryAfter, releaseRetry), true
+	}
+	return r
+}
+
+// releaseRetry is when to look for a slot again at the latest.
+const releaseRetry = time.Second
+
 func (l slidingWindowLog) replace(oldest int64, size Guard, began int64, appended Change) Proposal {
+	changes := []Change{{Kind: Remove, N: int(oldest)}, appended}
+	if appended.N == 0 {
+		changes = changes[:1]
+	}
 	return Proposal{Branch: replace, Write: Write{
 		Guards:  []Guard{size, {Kind: ElementsIn, N: int(oldest), Min: math.MinInt64, Max: began - l.period}},
-		Changes: []Change{{Kind: Remove, N: int(oldest)}, appended},
+		Changes: changes,
 	}}
 }
 
@@ -93,19 +144,10 @@ func (l slidingWindowLog) room(log []int64, began int64) (free, expired int64) {
 	return l.quota - int64(len(log)), expired
 }
 
-// logTime returns the millisecond in which now lies: where it begins and where it ends.
-func logTime(now time.Time) (began, ends int64) {
-	ns := now.UnixNano() - logEpoch
-	began = ns / int64(time.Millisecond)
-	if ns < 0 && ns%int64(time.Millisecond) != 0 {
-		began--
-	}
-	ends = began
-	if ns%int64(time.Millisecond) != 0 {
-		ends++
-	}
-	return began, ends
-}
+// logBegan and logEnds return the millisecond in which a time lies: where it begins and
+// where it ends.
+func logBegan(ns int64) int64 { return floorDiv(ns-logEpoch, int64(time.Millisecond)) }
+func logEnds(ns int64) int64  { return -floorDiv(logEpoch-ns, int64(time.Millisecond)) }
 
 // logDuration returns the time from now until the millisecond ms begins.
 func logDuration(ms int64, now time.Time) time.Duration {
@@ -123,32 +165,67 @@ func (l slidingWindowLog) assume(b Branch, _ time.Time) State {
 }
 
 func (l slidingWindowLog) standing(s State, now time.Time, _ int64) Standing {
-	began, _ := logTime(now)
-	free, expired := l.room(s.Log, began)
+	free, expired := l.room(s.Log, logBegan(now.UnixNano()))
 	st := Standing{Remaining: max(0, free+expired)}
 	if len(s.Log) > 0 {
 		st.ResetAfter = max(0, logDuration(slices.Max(s.Log)+l.period, now))
 	}
 	if st.Remaining == 0 {
-		st.RetryAfter = logDuration(slices.Max(s.Log[:1-free])+l.period, now)
+		st.RetryAfter = l.refusal(slices.Max(s.Log[:1-free]), now).RetryAfter
 	}
 	return st
 }
 
-// giveBack takes the call's own elements out again. Elements of the same
-// millisecond are alike: it does not matter whose they were.
-func (l slidingWindowLog) giveBack(c Charge, seen State, _ time.Time) (Write, bool) {
-	_, stamp := logTime(c.At)
+// span is bounded by what a mark can tell: the times are of the end of the lease. A slot
+// is a lease already.
+func (l slidingWindowLog) span(State, Ask) time.Duration {
+	if l.hold > 0 {
+		return 0
+	}
+	return (1<<markSpan - 2) * time.Millisecond
+}
+
+// mark is the time that was written down, and how long before it the permits could be used.
+func (l slidingWindowLog) mark(a Ask, _ State) int64 {
+	stamp := l.stamp(a)
+	return stamp<<markSpan | (stamp - l.hold - logBegan(a.from()))
+}
+
+const markSpan = 20 // bits
+
+// giveBack takes the call's own times out again. Times of the same millisecond are alike:
+// it does not matter whose they were. While the permits were for later, the times that theirs
+// took the place of may still count: then as they counted at the latest.
+func (l slidingWindowLog) giveBack(c Charge, n int64, seen State, now time.Time) (Write, bool) {
+	stamp, began := c.Mark>>markSpan, logBegan(now.UnixNano())
+	first := stamp - c.Mark&(1<<markSpan-1) // when the permits could be used
 	from := slices.Index(seen.Log, stamp)
-	if from < 0 {
+	if from < 0 || stamp <= began-l.period {
 		return Write{}, false
 	}
-	n := 0
-	for n < int(c.Cost) && from+n < len(seen.Log) && seen.Log[from+n] == stamp {
-		n++
+	own := 0
+	for own < int(min(n, maxLogCost)) && from+own < len(seen.Log) && seen.Log[from+own] == stamp {
+		own++
+	}
+	w := Write{
+		Guards:  []Guard{{Kind: ElementsIn, From: from, N: own, Min: stamp, Max: stamp}},
+		Changes: []Change{{Kind: Remove, From: from, N: own}},
+	}
+	if l.hold == 0 && first > began {
+		w.Changes = append(w.Changes, Change{Kind: Append, N: own, Value: first - l.period})
+	}
+	return w, true
+}
+
+// owe writes times down beyond the quota, until there are twice as many, and in one call
+// no more than a write can hold.
+func (l slidingWindowLog) owe(n int64, seen State, now time.Time) (Write, bool) {
+	n = min(n, maxLogCost, 2*l.quota-int64(len(seen.Log)))
+	if n <= 0 || l.hold > 0 {
+		return Write{}, false
 	}
 	return Write{
-		Guards:  []Guard{{Kind: ElementsIn, From: from, N: n, Min: stamp, Max: stamp}},
-		Changes: []Change{{Kind: Remove, From: from, N: n}},
+		Guards:  []Guard{{Kind: SizeInOrAbsent, Max: 2*l.quota - n}},
+		Changes: []Change{{Kind: Append, N: int(n), Value: logEnds(now.UnixNano())}},
 	}, true
 }

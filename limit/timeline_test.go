@@ -39,7 +39,7 @@ func mustNew(t interface {
 
 // apply makes a call with whatever was seen, and gives back the proposal.
 func (tl *timeline) apply(now time.Time, cost int64) Proposal {
-	p := tl.limit.Propose(tl.state, now, cost)
+	p := tl.limit.Propose(tl.state, Ask{Now: now, Cost: cost})
 	if len(p.Changes) > 0 {
 		if !tl.state.Holds(p.Guards) {
 			tl.t.Fatalf("%s: the proposal %+v does not apply to the state it was made from, %+v", now.Sub(noon), p, tl.state)
@@ -190,8 +190,8 @@ func TestSlidingWindowLogFollowsItsQuota(t *testing.T) {
 
 func TestSlidingWindowLogGuardsEveryElementItReplaces(t *testing.T) {
 	l := mustNew(t, Policy{Algorithm: "sliding_window_log", Quota: 3, Period: time.Second})
-	p := l.Propose(l.Assume(replace, at(0)), at(0), 2)
-	began, _ := logTime(at(0))
+	p := l.Propose(l.Assume(replace, at(0)), Ask{Now: at(0), Cost: 2})
+	began := logBegan(at(0).UnixNano())
 	old, young := began-1000, began-999
 	for _, c := range []struct {
 		log  []int64
@@ -220,8 +220,8 @@ func TestGivingBackUndoesACharge(t *testing.T) {
 			tl := timelineOf(t, p)
 			tl.apply(at(0), 2)
 			tl.apply(at(ms(10)), 3)
-			charge := Charge{At: at(ms(10)), Cost: 3, Left: tl.state}
-			w, ok := tl.limit.GiveBack(charge, tl.state, at(ms(10)))
+			charge := Charge{Cost: 3, Mark: tl.limit.Mark(Ask{Now: at(ms(10)), Cost: 3}, tl.state)}
+			w, ok := tl.limit.Settle(charge, 0, tl.state, at(ms(10)))
 			if !ok || !tl.state.Holds(w.Guards) {
 				t.Fatalf("nothing to give back: %+v", w)
 			}
@@ -229,7 +229,7 @@ func TestGivingBackUndoesACharge(t *testing.T) {
 			if s := tl.limit.Standing(tl.state, at(ms(10)), 0); s.Remaining != 3 {
 				t.Fatalf("%d remaining, want 3", s.Remaining)
 			}
-			if _, ok := tl.limit.GiveBack(charge, tl.state, at(time.Hour)); ok && p.Algorithm == "token_bucket" {
+			if _, ok := tl.limit.Settle(charge, 0, tl.state, at(time.Hour)); ok && p.Algorithm == "token_bucket" {
 				t.Fatal("a bucket gave back what it had filled up itself")
 			}
 		})
@@ -242,7 +242,7 @@ func TestPolicyThatCannotBe(t *testing.T) {
 		policy Policy
 		want   string
 	}{
-		{Policy{Algorithm: "token_buckets", Quota: 1, Period: second}, `algorithm: "token_buckets" is unknown; use one of fixed_window, interval_refill, leaky_bucket, sliding_window_counter, sliding_window_log, token_bucket`},
+		{Policy{Algorithm: "token_buckets", Quota: 1, Period: second}, `algorithm: "token_buckets" is unknown; use one of concurrency, fixed_window, interval_refill, leaky_bucket, sliding_window_counter, sliding_window_log, token_bucket`},
 		{Policy{Algorithm: "token_bucket", Quota: 0, Period: second}, "quota: must be at least 1, not 0"},
 		{Policy{Algorithm: "token_bucket", Quota: 1 << 31, Period: second}, "quota: must be at most 2147483647, not 2147483648"},
 		{Policy{Algorithm: "token_bucket", Quota: 1, Period: 0}, "period: must be at least 1ms, not 0s"},
@@ -251,11 +251,11 @@ func TestPolicyThatCannotBe(t *testing.T) {
 		{Policy{Algorithm: "leaky_bucket", Quota: 2_000_000, Period: second}, "quota: 2000000 per 1s is more than 1000000 a second, finer than this limit can count; lease permits in batches from a smaller one"},
 		{Policy{Algorithm: "token_bucket", Quota: 1, Period: 24 * time.Hour, Burst: 1 << 30}, "burst: 1073741824 takes more than 87840h0m0s to come back at 1 per 24h0m0s; use a smaller burst"},
 		{Policy{Algorithm: "sliding_window_log", Quota: 1001, Period: time.Hour}, "quota: an exact log holds at most 1000 times, not 1001; use token_bucket"},
-		{Policy{Algorithm: "sliding_window_log", Quota: 10, Period: second, Burst: 10}, "burst: a sliding_window_log has none: remove it, or use token_bucket"},
+		{Policy{Algorithm: "sliding_window_log", Quota: 10, Period: second, Burst: 10}, "burst: sliding_window_log has none: remove it, or use token_bucket"},
 		{Policy{Algorithm: "sliding_window_log", Quota: 10, Period: second + 1}, "period: of a sliding_window_log is in whole milliseconds, not 1.000000001s"},
 		{Policy{Algorithm: "sliding_window_log", Quota: 1000, Period: second}, "quota: 1000 per 1s as an exact log writes 9000 units a second, above 500; use token_bucket"},
-		{Policy{Algorithm: "fixed_window", Quota: 10, Period: second, Burst: 10}, "burst: a fixed_window has none: remove it, or use token_bucket"},
-		{Policy{Algorithm: "interval_refill", Quota: 10, Period: second, Burst: 10}, "burst: an interval_refill has none: remove it, or use token_bucket"},
+		{Policy{Algorithm: "fixed_window", Quota: 10, Period: second, Burst: 10}, "burst: fixed_window has none: remove it, or use token_bucket"},
+		{Policy{Algorithm: "interval_refill", Quota: 10, Period: second, Burst: 10}, "burst: interval_refill has none: remove it, or use token_bucket"},
 		{Policy{Algorithm: "interval_refill", Quota: 1, Period: week, Calendar: Week}, "period: a week of the calendar is for fixed_window and sliding_window_counter; write a duration such as 168h"},
 		{Policy{Algorithm: "sliding_window_counter", Quota: 1 << 18, Period: time.Millisecond}, "quota: 262144 per 1ms is more than the 262143 that a window this short can count; use a longer period"},
 		{Policy{Algorithm: "token_bucket", Quota: 1, Period: longestMonth, Calendar: Month}, "period: a month of the calendar is for fixed_window and sliding_window_counter; write a duration such as 744h"},

@@ -40,23 +40,16 @@ const (
 	reshaped               // windows of another shape were counted
 )
 
-func newFixedWindow(p Policy) (algorithm, time.Duration, int64, error) {
-	return newWindow(p, 2, p.Period)
-}
+func newFixedWindow(p Policy) (made, error) { return newWindow(p, 2, p.Period) }
 
-func newSlidingWindowCounter(p Policy) (algorithm, time.Duration, int64, error) {
-	return newWindow(p, 3, 2*p.Period)
-}
+func newSlidingWindowCounter(p Policy) (made, error) { return newWindow(p, 3, 2*p.Period) }
 
-func newWindow(p Policy, registers int64, memory time.Duration) (algorithm, time.Duration, int64, error) {
-	f := window{windows: windowsOf(p), quota: p.Quota, registers: registers}
-	switch {
-	case p.Burst > 0:
-		return nil, 0, 0, &FieldError{"burst", fmt.Sprintf("a %s has none: remove it, or use token_bucket", p.Algorithm)}
-	case p.Quota >= f.stride:
-		return nil, 0, 0, &FieldError{"quota", fmt.Sprintf("%s is more than the %d that a window this short can count; use a longer period", p, f.stride-1)}
+func newWindow(p Policy, registers int64, memory time.Duration) (made, error) {
+	f := window{windows: windowsOf(p), quota: p.soft(p.Quota), registers: registers}
+	if f.quota >= f.stride {
+		return made{}, &FieldError{"quota", fmt.Sprintf("%s is more than the %d that a window this short can count; use a longer period", p, f.stride-1)}
 	}
-	return f, memory, p.Quota, nil
+	return made{f, memory, f.quota}, nil
 }
 
 // weighs reports whether the window before matters.
@@ -116,11 +109,19 @@ func (f window) count(s State, w int64) (n int64, ok bool) {
 	return floorMod(v, f.stride), true
 }
 
-func (f window) propose(seen State, now time.Time, cost int64) Proposal {
-	t := f.tally(seen, now.UnixNano())
+// propose counts in the window that lasts now. Nobody is promised permits of one to come:
+// it would begin for those who may still count in this one.
+func (f window) propose(seen State, a Ask) Proposal {
+	now, cost := a.Now.UnixNano(), a.Cost
+	t := f.tally(seen, now)
+	t.at = a.from() // what is free of the window before, is free by then
 	p := Proposal{Branch: t.branch, Sure: t.sure}
-	if t.n+cost > f.most(t, t.before) {
-		p.Refusal = &Refusal{RetryAfter: time.Duration(f.passes(t, cost) - t.at)}
+	switch {
+	case a.until() >= f.start(t.window+1):
+		p.Refusal = &Refusal{RetryAfter: time.Duration(f.start(t.window+1) - now)}
+		cost = 0
+	case t.n+cost > f.most(t, t.before):
+		p.Refusal = &Refusal{RetryAfter: time.Duration(f.passes(t, cost) - now)}
 		cost = 0
 	}
 	switch {
@@ -230,23 +231,49 @@ func (f window) standing(s State, now time.Time, _ int64) Standing {
 	return st
 }
 
-// giveBack counts the charge off, in the window it was counted in and while that lasts.
-func (f window) giveBack(c Charge, seen State, now time.Time) (Write, bool) {
-	if stored, ok := c.Left.Register(shape); !ok || stored != f.shape() {
+// span is what is left of the window.
+func (f window) span(seen State, a Ask) time.Duration {
+	t := f.tally(seen, a.Now.UnixNano())
+	return time.Duration(max(0, f.start(t.window+1)-1-a.from()))
+}
+
+// mark is the window that the charge was counted in.
+func (f window) mark(_ Ask, left State) int64 {
+	w, _ := f.known(left)
+	return w
+}
+
+// giveBack counts off, in the window the charge was counted in and while that lasts.
+func (f window) giveBack(c Charge, n int64, seen State, now time.Time) (Write, bool) {
+	if newest, _ := f.known(seen); max(f.number(now.UnixNano()), newest) > c.Mark {
 		return Write{}, false
 	}
-	w, _ := f.known(c.Left)
-	if newest, _ := f.known(seen); max(f.number(now.UnixNano()), newest) > w {
-		return Write{}, false
-	}
-	first := w * f.stride
+	first := c.Mark * f.stride
 	return Write{
 		Guards: []Guard{
-			{Kind: RegisterIn, Register: f.register(w), Min: first + c.Cost, Max: first + f.stride - 1},
+			{Kind: RegisterIn, Register: f.register(c.Mark), Min: first + n, Max: first + f.stride - 1},
 			{Kind: RegisterIn, Register: shape, Min: f.shape(), Max: f.shape()},
 		},
-		Changes: []Change{{Kind: Add, Register: f.register(w), Value: -c.Cost}},
+		Changes: []Change{{Kind: Add, Register: f.register(c.Mark), Value: -n}},
 	}, true
+}
+
+// owe counts in the window, up to what it can count.
+func (f window) owe(n int64, seen State, now time.Time) (Write, bool) {
+	t := f.tally(seen, now.UnixNano())
+	n = min(n, f.stride-1-t.n)
+	if n <= 0 {
+		return Write{}, false
+	}
+	if t.branch == reshaped {
+		return f.convert(seen, t, n), true
+	}
+	debtor := f
+	debtor.quota = f.stride - 1
+	t.before, t.final = 0, true
+	w := debtor.admit(t, n)
+	w.Guards[1].Max = t.window*f.stride - 1 // whatever the window before had
+	return w, true
 }
 
 // share returns n·part/whole rounded down, but at most most. Nothing is negative, and

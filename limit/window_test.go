@@ -28,12 +28,12 @@ func TestFixedWindow(t *testing.T) {
 
 func TestFixedWindowTakesOneWriteInAWindowNewOrBegunOrTheNext(t *testing.T) {
 	w := timelineOf(t, fixed(5, time.Second))
-	first := w.limit.Propose(State{}, at(ms(2000)), 1)
+	first := w.limit.Propose(State{}, Ask{Now: at(ms(2000)), Cost: 1})
 	for name, s := range map[string]State{
 		"never used":        {},
-		"begun":             w.state.After(w.limit.Propose(State{}, at(ms(2000)), 4).Changes),
-		"the window before": w.state.After(w.limit.Propose(State{}, at(ms(1000)), 5).Changes),
-		"three windows ago": w.state.After(w.limit.Propose(State{}, at(ms(-1000)), 5).Changes),
+		"begun":             w.state.After(w.limit.Propose(State{}, Ask{Now: at(ms(2000)), Cost: 4}).Changes),
+		"the window before": w.state.After(w.limit.Propose(State{}, Ask{Now: at(ms(1000)), Cost: 5}).Changes),
+		"three windows ago": w.state.After(w.limit.Propose(State{}, Ask{Now: at(ms(-1000)), Cost: 5}).Changes),
 	} {
 		if !s.Holds(first.Guards) {
 			t.Errorf("%s: %+v does not apply to %+v", name, first, s)
@@ -44,7 +44,7 @@ func TestFixedWindowTakesOneWriteInAWindowNewOrBegunOrTheNext(t *testing.T) {
 func TestFixedWindowReplacesWhatAGapLeft(t *testing.T) {
 	w := timelineOf(t, fixed(5, time.Second))
 	w.admitted(at(0), 5, 0, ms(1000))
-	blind := w.limit.Propose(State{}, at(ms(2000)), 1)
+	blind := w.limit.Propose(State{}, Ask{Now: at(ms(2000)), Cost: 1})
 	if w.state.Holds(blind.Guards) {
 		t.Fatal("counted on from a window long past")
 	}
@@ -52,7 +52,7 @@ func TestFixedWindowReplacesWhatAGapLeft(t *testing.T) {
 	if p.Branch != leftover {
 		t.Fatalf("branch %d", p.Branch)
 	}
-	empty := State{}.After(w.limit.Propose(State{}, at(ms(2000)), 1).Changes).After([]Change{{Kind: Add, Register: "r0", Value: -1}})
+	empty := State{}.After(w.limit.Propose(State{}, Ask{Now: at(ms(2000)), Cost: 1}).Changes).After([]Change{{Kind: Add, Register: "r0", Value: -1}})
 	if empty.Holds(p.Guards) {
 		t.Fatalf("%+v replaces the window itself, all of which was given back: %+v", p, empty)
 	}
@@ -65,9 +65,9 @@ func TestFixedWindowReplacesWhatAGapLeft(t *testing.T) {
 // have left something in the register since.
 func TestWindowIsSureOfWhatIsRecent(t *testing.T) {
 	l := mustNew(t, fixed(5, time.Second))
-	s := State{}.After(l.Propose(State{}, at(0), 1).Changes)
+	s := State{}.After(l.Propose(State{}, Ask{Now: at(0), Cost: 1}).Changes)
 	for seconds, want := range []bool{true, true, false, false} { // 3: somebody may have used 1
-		if p := l.Propose(s, at(ms(1000*seconds)), 1); p.Sure != want {
+		if p := l.Propose(s, Ask{Now: at(ms(1000 * seconds)), Cost: 1}); p.Sure != want {
 			t.Errorf("%d s later: sure is %t", seconds, p.Sure)
 		}
 	}
@@ -80,7 +80,7 @@ func TestFixedWindowFollowsTheClockThatIsAhead(t *testing.T) {
 		w.admitted(at(ms(950)), 3, 0, ms(50))
 		w.apply(at(ms(950)+ahead), 2)
 		for _, blind := range []State{{}, {Registers: []Register{{"r0", 0}}}} {
-			if p := w.limit.Propose(blind, at(ms(960)), 1); w.state.Holds(p.Guards) {
+			if p := w.limit.Propose(blind, Ask{Now: at(ms(960)), Cost: 1}); w.state.Holds(p.Guards) {
 				t.Fatalf("%s ahead: the window that was used up began anew: %+v to %+v", ahead, p, w.state)
 			}
 		}
@@ -128,7 +128,7 @@ func TestConversionLosesToWhoeverCountedMeanwhile(t *testing.T) {
 	old := timelineOf(t, fixed(10, time.Minute))
 	old.admitted(at(0), 4, 6, time.Minute)
 	seen := old.state
-	perHour := mustNew(t, fixed(10, time.Hour)).Propose(seen, at(ms(10)), 1)
+	perHour := mustNew(t, fixed(10, time.Hour)).Propose(seen, Ask{Now: at(ms(10)), Cost: 1})
 	old.apply(at(time.Minute), 1) // in the next minute, in another register
 	if old.state.Holds(perHour.Guards) {
 		t.Fatalf("%+v forgets what was counted meanwhile in %+v", perHour, old.state)
@@ -157,9 +157,9 @@ func TestCountOfAShapeThatIsNotKnownIsUsedUp(t *testing.T) {
 func TestWindowGivesBackInTheSameWindowOnly(t *testing.T) {
 	w := timelineOf(t, fixed(5, time.Second))
 	w.apply(at(ms(100)), 3)
-	charge := Charge{At: at(ms(100)), Cost: 3, Left: w.state}
+	charge := Charge{Cost: 3, Mark: w.limit.Mark(Ask{Now: at(ms(100)), Cost: 3}, w.state)}
 	w.apply(at(ms(200)), 2)
-	got, ok := w.limit.GiveBack(charge, w.state, at(ms(999)))
+	got, ok := w.limit.Settle(charge, 0, w.state, at(ms(999)))
 	if !ok || !w.state.Holds(got.Guards) {
 		t.Fatalf("nothing to give back: %+v", got)
 	}
@@ -168,14 +168,14 @@ func TestWindowGivesBackInTheSameWindowOnly(t *testing.T) {
 	if after.state.Holds(got.Guards) {
 		t.Error("given back twice")
 	}
-	if _, ok := w.limit.GiveBack(charge, w.state, at(ms(1000))); ok {
+	if _, ok := w.limit.Settle(charge, 0, w.state, at(ms(1000))); ok {
 		t.Error("given back to a window that is over")
 	}
 	w.apply(at(ms(1000)), 1)
 	if w.state.Holds(got.Guards) {
 		t.Error("given back to another window")
 	}
-	if _, ok := w.limit.GiveBack(charge, w.state, at(ms(999))); ok {
+	if _, ok := w.limit.Settle(charge, 0, w.state, at(ms(999))); ok {
 		t.Error("given back to a window that another clock has left")
 	}
 }
@@ -211,7 +211,7 @@ func TestSlidingWindowCounterFollowsTheClockThatIsAhead(t *testing.T) {
 		w.admitted(at(ms(900)), 10, 0, ms(1100))
 		w.apply(at(ms(900)+ahead), 10)
 		for _, blind := range []State{{}, {Registers: []Register{{"r0", 0}}}} {
-			if p := w.limit.Propose(blind, at(ms(910)), 1); w.state.Holds(p.Guards) {
+			if p := w.limit.Propose(blind, Ask{Now: at(ms(910)), Cost: 1}); w.state.Holds(p.Guards) {
 				t.Fatalf("%s ahead: a window that was left began anew: %+v to %+v", ahead, p, w.state)
 			}
 		}
@@ -233,23 +233,23 @@ func TestSlidingWindowCounterForgetsAllButTheWindowBefore(t *testing.T) {
 // before, and for calls in this one.
 func TestSlidingWindowCounterAllowsForOthers(t *testing.T) {
 	l := mustNew(t, Policy{Algorithm: "sliding_window_counter", Quota: 100, Period: time.Second})
-	seen := State{}.After(l.Propose(State{}, at(ms(900)), 20).Changes)
-	since := seen.After(l.Propose(seen, at(ms(990)), 30).Changes)
-	begun := since.After(l.Propose(since, at(ms(1001)), 20).Changes)
-	p := l.Propose(seen, at(ms(1001)), 1)
+	seen := State{}.After(l.Propose(State{}, Ask{Now: at(ms(900)), Cost: 20}).Changes)
+	since := seen.After(l.Propose(seen, Ask{Now: at(ms(990)), Cost: 30}).Changes)
+	begun := since.After(l.Propose(since, Ask{Now: at(ms(1001)), Cost: 20}).Changes)
+	p := l.Propose(seen, Ask{Now: at(ms(1001)), Cost: 1})
 	for _, s := range []State{seen, since, begun} {
 		if !s.Holds(p.Guards) {
 			t.Errorf("%+v does not apply to %+v", p, s)
 		}
 	}
 	// As many may have come as before that.
-	usual := State{}.After(l.Propose(State{}, at(ms(-500)), 90).Changes)
-	usual = usual.After(l.Propose(usual, at(ms(900)), 5).Changes)
-	filled := usual.After(l.Propose(usual, at(ms(950)), 84).Changes)
-	if p := l.Propose(usual, at(ms(1300)), 1); !filled.Holds(p.Guards) {
+	usual := State{}.After(l.Propose(State{}, Ask{Now: at(ms(-500)), Cost: 90}).Changes)
+	usual = usual.After(l.Propose(usual, Ask{Now: at(ms(900)), Cost: 5}).Changes)
+	filled := usual.After(l.Propose(usual, Ask{Now: at(ms(950)), Cost: 84}).Changes)
+	if p := l.Propose(usual, Ask{Now: at(ms(1300)), Cost: 1}); !filled.Holds(p.Guards) {
 		t.Errorf("%+v does not apply to %+v", p, filled)
 	}
-	full := begun.After(l.Propose(begun, at(ms(1001)), 30).Changes)
+	full := begun.After(l.Propose(begun, Ask{Now: at(ms(1001)), Cost: 30}).Changes)
 	if full.Holds(p.Guards) {
 		t.Errorf("%+v applies to %+v", p, full)
 	}

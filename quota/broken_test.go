@@ -19,18 +19,15 @@ penstock.yaml:7: plans.free.limits[3].anchor_day: only the period month begins o
 penstock.yaml:8: plans.free.limits[4].period: a month of the calendar is for fixed_window and sliding_window_counter; write a duration such as 744h
 `,
 	"window-with-burst.yaml": `
-penstock.yaml:4: plans.free.limits[0].burst: a fixed_window has none: remove it, or use token_bucket
-penstock.yaml:5: plans.free.limits[1].burst: a sliding_window_counter has none: remove it, or use token_bucket
-penstock.yaml:6: plans.free.limits[2].burst: an interval_refill has none: remove it, or use token_bucket
+penstock.yaml:4: plans.free.limits[0].burst: fixed_window has none: remove it, or use token_bucket
+penstock.yaml:5: plans.free.limits[1].burst: sliding_window_counter has none: remove it, or use token_bucket
+penstock.yaml:6: plans.free.limits[2].burst: interval_refill has none: remove it, or use token_bucket
 `,
 	"windows-too-many-for-one-write.yaml": `
 penstock.yaml:19: plans.free.limits[15]: "n15" does not fit into one write with the limits before it that are by subject: use token_bucket in the place of windows, or logs of smaller quotas
 `,
-	"algorithm-not-in-this-version.yaml": `
-penstock.yaml:4: plans.free.limits[0].algorithm: concurrency is not available in this version: use one of fixed_window, interval_refill, leaky_bucket, sliding_window_counter, sliding_window_log, token_bucket
-`,
 	"algorithm-unknown.yaml": `
-penstock.yaml:4: plans.free.limits[0].algorithm: "token-bucket" is unknown: use one of fixed_window, interval_refill, leaky_bucket, sliding_window_counter, sliding_window_log, token_bucket
+penstock.yaml:4: plans.free.limits[0].algorithm: "token-bucket" is unknown: use one of concurrency, fixed_window, interval_refill, leaky_bucket, sliding_window_counter, sliding_window_log, token_bucket
 `,
 	"alias-bomb.yaml": `
 penstock.yaml:1: a: is unknown: remove it; there are default_plan, plans, tenants
@@ -66,7 +63,7 @@ penstock.yaml:6: plans: is there twice, first in line 1: remove one
 penstock.yaml:1: the file is empty: write plans and tenants, or {} for none
 `,
 	"everything-at-once.yaml": `
-penstock.yaml:8: plans.free.limits[0].burst: a sliding_window_log has none: remove it, or use token_bucket
+penstock.yaml:8: plans.free.limits[0].burst: sliding_window_log has none: remove it, or use token_bucket
 penstock.yaml:9: plans.free.limits[1].name: "per-user" is there twice, first as limits[0]: rename one
 penstock.yaml:10: plans.free.limits[1].by[0]: "user" is unknown: use subject, resource or attributes.NAME
 penstock.yaml:12: plans.free.limits[1].quota: must be at least 1, not -1
@@ -93,7 +90,7 @@ penstock.yaml:4: plans.free.limits[0].quota: an exact log holds at most 1000 tim
 penstock.yaml:5: plans.free.limits[1].quota: 900 per 1s as an exact log writes 7200 units a second, above 500; use token_bucket
 `,
 	"log-with-burst.yaml": `
-penstock.yaml:8: plans.free.limits[0].burst: a sliding_window_log has none: remove it, or use token_bucket
+penstock.yaml:8: plans.free.limits[0].burst: sliding_window_log has none: remove it, or use token_bucket
 `,
 	"logs-too-many-for-one-write.yaml": `
 penstock.yaml:6: plans.free.limits[2]: "c" does not fit into one write with the limits before it that are by the tenant alone: use token_bucket in the place of windows, or logs of smaller quotas
@@ -179,7 +176,7 @@ penstock.yaml:3: plans[""]: a plan's name is 1 to 63 of a-z, 0-9 and -
 penstock.yaml:4: plans.aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa: a plan's name is 1 to 63 of a-z, 0-9 and -
 `,
 	"policy-missing.yaml": `
-penstock.yaml:4: plans.free.limits[0].algorithm: is missing: use one of fixed_window, interval_refill, leaky_bucket, sliding_window_counter, sliding_window_log, token_bucket
+penstock.yaml:4: plans.free.limits[0].algorithm: is missing: use one of concurrency, fixed_window, interval_refill, leaky_bucket, sliding_window_counter, sliding_window_log, token_bucket
 penstock.yaml:4: plans.free.limits[0].quota: must be at least 1, not 0
 penstock.yaml:4: plans.free.limits[0].period: is missing: write a duration such as 10s or 1h30m, or minute, hour, day, week or month
 `,

@@ -125,9 +125,6 @@ func (ps *Problems) checkModes(path string, l Limit) {
 	}
 }
 
-// planned are the algorithms of the format that this version may not have.
-var planned = []string{"concurrency"}
-
 // checkPolicy reports what is wrong with each member by itself, else what does not fit together.
 func (ps *Problems) checkPolicy(path string, l Limit) {
 	available := strings.Join(limit.Algorithms(), ", ")
@@ -136,8 +133,6 @@ func (ps *Problems) checkPolicy(path string, l Limit) {
 	case l.Algorithm == "":
 		ps.add(member(path, "algorithm"), "is missing: use one of %s", available)
 	case slices.Contains(limit.Algorithms(), l.Algorithm):
-	case slices.Contains(planned, l.Algorithm):
-		ps.add(member(path, "algorithm"), "%s is not available in this version: use one of %s", l.Algorithm, available)
 	default:
 		ps.add(member(path, "algorithm"), "%.40q is unknown: use one of %s", l.Algorithm, available)
 	}

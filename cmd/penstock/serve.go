@@ -262,7 +262,7 @@ func tryOut(ctx context.Context, s store.Store) error {
 		all.Go(func() error {
 			var seen limit.State
 			for range each {
-				p := bucket.Propose(seen, time.Now(), 1)
+				p := bucket.Propose(seen, limit.Ask{Now: time.Now(), Cost: 1})
 				r, err := s.Apply(ctx, store.Write{Key: key, Parts: []store.Part{{Limit: "start.tb", Write: p.Write}}, ExpiresAt: start.Add(time.Hour)})
 				if err != nil {
 					return err
