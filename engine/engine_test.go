@@ -360,6 +360,32 @@ func TestAThrottledKeyIsHotAndLeftAlone(t *testing.T) {
 	sc.admitted(1, alice)
 }
 
+func TestAThrottledKeyIsNotLeftAloneLongerByAClockSetBack(t *testing.T) {
+	sc := newScene(t)
+	alice := item("alice", 1, rule(t, "per-user", bucket(10, time.Second, 0)))
+	sc.at(time.Minute)
+	sc.store.before = func(context.Context, store.Write) error {
+		return &store.Error{Reason: store.HotKey, Err: errors.New("throttled")}
+	}
+	sc.refused(1, hotRetry, HotKey, Store, alice)
+	sc.store.before = nil
+	sc.at(0)
+	sc.admitted(1, alice)
+}
+
+func TestARefusalIsNotTrustedLongerByAClockSetBack(t *testing.T) {
+	sc := newScene(t)
+	tenant := item("tenant", 0, rule(t, "hourly", bucket(1, time.Hour, 0)))
+	sc.at(time.Minute)
+	sc.admitted(1, tenant)
+	sc.wrote(1)
+	sc.at(0)
+	sc.refused(1, time.Hour+time.Minute, QuotaUsed, Store, tenant)
+	sc.wrote(1)
+	sc.refused(1, time.Hour+time.Minute, QuotaUsed, Memory, tenant)
+	sc.wrote(0)
+}
+
 func TestWhoWaitedForAThrottledKeyIsToldSoToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := watch(time.Now)

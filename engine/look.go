@@ -25,7 +25,7 @@ func (e *Engine) lookAt(ctx context.Context, item *quota.Item, q question) answe
 	one := question{now: q.now, cost: 1}
 	a := e.answer(item, one)
 	a.key.mu.Lock()
-	a.key.recall(&a, one.cost)
+	a.key.recall(&a, one)
 	e.judge(&a, one)
 	a.key.mu.Unlock()
 	if a.outcome == refused && a.source == Memory {

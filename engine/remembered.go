@@ -26,6 +26,10 @@ const (
 
 	// hotFor is how long a key that the store throttles is left alone.
 	hotFor = time.Second
+
+	// A call sees what calls that began after it have learned. What was learned later
+	// than that was learned before the clock was set back.
+	setBack = 2 * time.Second
 )
 
 // remembered has the states of the keys used last. Refusals are not remembered:
@@ -69,6 +73,7 @@ type key struct {
 	ids      limit.State
 	idsAt    time.Time
 	hotUntil time.Time
+	latest   time.Time // when any of this was learned
 
 	// Writes under way. Who would pass only if they did not happen waits for them.
 	inFlight int64         // permits
@@ -102,8 +107,18 @@ func (k *key) slot(id string) *slot {
 	return nil
 }
 
+// forget forgets what was learned by a clock that has been set back since: of what
+// may have changed meanwhile it would be believed too long.
+func (k *key) forget(now time.Time) {
+	if k.latest.Sub(now) > setBack {
+		k.slots, k.ids, k.idsAt = nil, limit.State{}, time.Time{}
+		k.hotUntil, k.latest = time.Time{}, time.Time{}
+	}
+}
+
 // recall fills the views of an answer with what is remembered.
-func (k *key) recall(a *answer, cost int64) {
+func (k *key) recall(a *answer, q question) {
+	k.forget(q.now)
 	a.contested = k.tentative > 0
 	a.ids.state, a.ids.at = k.ids, k.idsAt
 	for i, r := range a.item.Rules {
@@ -111,7 +126,7 @@ func (k *key) recall(a *answer, cost int64) {
 		*v = view{}
 		if s := k.slot(r.ID); s != nil {
 			v.state, v.at, v.probing = s.state, s.at, s.refusals > 0
-			if cost >= s.cost {
+			if q.cost >= s.cost {
 				v.backOff = s.notBefore
 			}
 		}
@@ -127,7 +142,7 @@ func (e *Engine) enter(ctx context.Context, item *quota.Item, q question) answer
 	defer k.mu.Unlock()
 	failures := k.failures
 	for {
-		k.recall(&a, q.cost)
+		k.recall(&a, q)
 		if e.judge(&a, q); a.outcome != open {
 			return a
 		}
@@ -238,6 +253,9 @@ func (k *key) leave(cost int64, a *answer) {
 func (k *key) conclude(a *answer, q question, random func() float64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if q.now.After(k.latest) {
+		k.latest = q.now
+	}
 	if a.outcome == hot {
 		k.hotUntil = q.now.Add(hotFor/2 + time.Duration(random()*float64(hotFor/2)))
 	}

@@ -40,6 +40,18 @@ func (d Decision) is(t *testing.T, allowed, repeat bool, source Source) {
 	}
 }
 
+// The state that refuses and the ids beside it are of one time, also for a clock set back.
+func TestARepeatIsAnAnswerAfterAClockWasSetBack(t *testing.T) {
+	one := newScene(t)
+	alice := item("alice", 1, rule(t, "per-user", window(2, time.Hour)))
+	one.at(time.Minute)
+	one.named("a", 1, alice).is(t, true, false, Store)
+	one.at(0)
+	one.named("b", 1, alice).is(t, true, false, Store)
+	one.named("b", 1, alice).is(t, true, true, Memory)
+	one.named("c", 1, alice).is(t, false, false, Memory)
+}
+
 func TestARepeatIsAnAnswerAndNotASecondCharge(t *testing.T) {
 	one := newScene(t)
 	alice := item("alice", 1, rule(t, "per-user", bucket(1, time.Hour, 3)))

@@ -58,7 +58,7 @@ func (e *Engine) recallAll(items []quota.Item, q question) (answers []answer, re
 		a := &answers[i]
 		*a = e.answer(&items[i], q.of(items, i))
 		a.key.mu.Lock()
-		a.key.recall(a, q.cost)
+		a.key.recall(a, q)
 		e.judge(a, q)
 		a.key.mu.Unlock()
 		decided = decided || a.outcome != open
