@@ -70,6 +70,7 @@ type Store struct {
 	budget   time.Duration
 	observer func(Observation)
 	capacity types.ReturnConsumedCapacity
+	clock    *Clock
 }
 
 // New returns the store in a table that [CreateTables] made. The client may have any
@@ -200,6 +201,9 @@ func (s *Store) attempts(ctx context.Context, began time.Time, o *Observation, r
 		err := request(through, func(opts *dynamodb.Options) {
 			opts.Retryer = aws.NopRetryer{} // the SDK's own would charge twice
 			sent.option(opts)
+			if s.clock != nil {
+				s.clock.option(opts)
+			}
 		})
 		if err == nil {
 			return nil
