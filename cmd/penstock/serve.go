@@ -76,7 +76,8 @@ type backend struct {
 	store store.Store
 	plans httpapi.Snapshots
 	keys  apikey.Source
-	about []any // for the log
+	now   func() time.Time // what decisions take for the time; nil: this machine's clock
+	about []any            // for the log
 }
 
 func serve(ctx context.Context, o serveOptions) error {
@@ -103,7 +104,7 @@ func serve(ctx context.Context, o serveOptions) error {
 		log.Warn("PENSTOCK_SECRET is not set: keys are signed with a secret made for this process and end with it")
 	}
 	handler := httpapi.New(httpapi.Options{
-		Decider:  engine.New(b.store, engine.Options{Instances: instances}),
+		Decider:  engine.New(b.store, engine.Options{Instances: instances, Now: b.now}),
 		Plans:    b.plans,
 		Auth:     auth,
 		Verifier: apikey.NewVerifier(key, b.keys, apikey.VerifierOptions{}),
@@ -234,21 +235,23 @@ func newDynamoDB(ctx context.Context, o serveOptions) (*backend, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the plans of table %s: %w", names.Config, err)
 	}
-	state := dynamo.New(client, names.State, dynamo.WithBudget(startTime))
+	clock := dynamo.NewClock(nil)
+	state := dynamo.New(client, names.State, dynamo.WithBudget(startTime), dynamo.WithClock(clock))
 	if err := tryOut(ctx, state); err != nil {
 		return nil, fmt.Errorf("table %s: %w", names.State, err)
 	}
 	return &backend{
-		store: dynamo.New(client, names.State),
+		store: dynamo.New(client, names.State, dynamo.WithClock(clock)),
 		plans: live.Snapshot,
 		keys:  table,
+		now:   clock.Now,
 		about: []any{"store", "dynamodb", "tables", names.State + ", " + names.Config, "config", from},
 	}, nil
 }
 
 // tryOut makes some writes, several at once, to keys of their own that expire. A table
 // that cannot be written is found out before the first caller comes, who then finds
-// open connections and a server that has done this before.
+// open connections, a server that has done this before, and a clock that was compared.
 func tryOut(ctx context.Context, s store.Store) error {
 	const atOnce, each = 16, 8
 	bucket, err := limit.New(limit.Policy{Algorithm: "token_bucket", Quota: 1, Period: time.Second, Burst: 2 * each})

@@ -38,8 +38,10 @@ func newHandler() (*gateway.Handler, error) {
 	}
 	client := dynamo.NewClient(lambdaenv.Config(os.Getenv))
 	config := dynamo.NewConfigTable(client, s.configTable)
+	clock := dynamo.NewClock(nil)
+	state := dynamo.New(client, s.stateTable, dynamo.WithClock(clock))
 	return gateway.New(httpapi.New(httpapi.Options{
-		Decider:  engine.New(dynamo.New(client, s.stateTable), engine.Options{Instances: s.instances}),
+		Decider:  engine.New(state, engine.Options{Instances: s.instances, Now: clock.Now}),
 		Plans:    httpapi.Snapshots(plans.Follow(config).Snapshot),
 		Verifier: apikey.NewVerifier([]byte(s.secret), config, apikey.VerifierOptions{}),
 	}), httpapi.WithService), nil
