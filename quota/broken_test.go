@@ -127,13 +127,54 @@ penstock.yaml:1: plans: has no value: write members, as in name: value, or remov
 penstock.yaml:3: tenants.acme: has no value: write members, as in name: value, or remove it
 `,
 	"not-in-this-version.yaml": `
-penstock.yaml:9: plans.free.limits[0].soft_percent: is not available in this version: remove it
-penstock.yaml:10: plans.free.limits[0].slack: is not available in this version: remove it
-penstock.yaml:11: plans.free.limits[0].resolution: is not available in this version: remove it
-penstock.yaml:12: plans.free.limits[0].spread: is not available in this version: remove it
-penstock.yaml:13: plans.free.limits[0].ttl: is not available in this version: remove it
-penstock.yaml:14: plans.free.limits[0].request_ids: is not available in this version: remove it
-penstock.yaml:15: plans.free.limits[0].shadows: is not available in this version: remove it
+penstock.yaml:9: plans.free.limits[0].resolution: is not available in this version: remove it
+`,
+	"soft-percent-and-slack.yaml": `
+penstock.yaml:4: plans.free.limits[0].soft_percent: must be from 0 to 1000, not 1001
+penstock.yaml:5: plans.free.limits[1].soft_percent: must be from 0 to 1000, not -1
+penstock.yaml:6: plans.free.limits[2].slack: "50" is no duration: write one such as 30s or 50ms
+penstock.yaml:7: plans.free.limits[3].slack: must be from 0s to the period of 1s, not 2s
+penstock.yaml:8: plans.free.limits[4].slack: fixed_window cannot be widened: remove it, or use sliding_window_log or interval_refill
+penstock.yaml:9: plans.free.limits[5].quota: an exact log holds at most 1000 times, not 1010; use token_bucket
+penstock.yaml:10: plans.free.limits[6].slack: of a sliding_window_log is in whole milliseconds, not 1.5ms
+penstock.yaml:11: plans.free.limits[7].slack: must be from 0s to the period of 1s, not -1s
+`,
+	"ttl.yaml": `
+penstock.yaml:4: plans.free.limits[0].ttl: is missing: write how long a permit is held at most, as in 30s
+penstock.yaml:5: plans.free.limits[1].period: concurrency has none, as permits come back when they are released: remove it; ttl is how long one is held at most
+penstock.yaml:6: plans.free.limits[2].period: concurrency has none, as permits come back when they are released: remove it; ttl is how long one is held at most
+penstock.yaml:7: plans.free.limits[3].ttl: is for algorithm concurrency alone, whose permits are held: remove it
+penstock.yaml:8: plans.free.limits[4].ttl: "minute" is no duration: write one such as 30s or 50ms
+penstock.yaml:9: plans.free.limits[5].ttl: must be at least 1ms, not 0s
+penstock.yaml:10: plans.free.limits[6].ttl: is in whole milliseconds, not 1.5ms
+penstock.yaml:11: plans.free.limits[7].quota: at most 1000 slots are held at once, not 1001
+penstock.yaml:12: plans.free.limits[8].ttl: must be at most 8784h0m0s, not 9000h0m0s
+penstock.yaml:13: plans.free.limits[9].burst: concurrency has none: remove it, or use token_bucket
+penstock.yaml:14: plans.free.limits[10].slack: must be from 0s to the period of 30s, not 40s
+penstock.yaml:15: plans.free.limits[11].anchor_day: only the period month begins on a day of its own: remove it
+`,
+	"spread.yaml": `
+penstock.yaml:4: plans.free.limits[0].spread: must be from 2 to 64, not 65
+penstock.yaml:5: plans.free.limits[1].spread: must be from 2 to 64, not -2
+penstock.yaml:6: plans.free.limits[2].quota: 1000 cannot be spread evenly over 3 shards: use 999 or 1002
+penstock.yaml:7: plans.free.limits[3].burst: 1501 cannot be spread evenly over 4 shards: use 1500 or 1504
+penstock.yaml:8: plans.free.limits[4].quota: 3 cannot be spread over 4 shards: use 4, or a smaller spread
+penstock.yaml:9: plans.free.limits[5].quota: an exact log holds at most 1000 times, not 2000; use token_bucket
+`,
+	"request-ids.yaml": `
+penstock.yaml:4: plans.free.limits[0].request_ids: must be from 1 to 256, not 257
+penstock.yaml:5: plans.free.limits[1].request_ids: must be from 1 to 256, not -1
+`,
+	"shadows.yaml": `
+penstock.yaml:7: plans.free.limits[3].mode: a limit that shadows another refuses nobody: write shadow, or remove shadows to enforce it
+penstock.yaml:8: plans.free.limits[4].shadows: a limit cannot shadow itself: name another
+penstock.yaml:9: plans.free.limits[5].shadows: there is no limit "gone" that is not off: name one to be a candidate for, or write mode: shadow without shadows
+penstock.yaml:10: plans.free.limits[6].shadows: there is no limit "off" that is not off: name one to be a candidate for, or write mode: shadow without shadows
+penstock.yaml:11: plans.free.limits[7].shadows: "good" is a candidate itself: name the limit that is enforced
+`,
+	"shadows-overridden.yaml": `
+penstock.yaml:10: tenants.off.limits: the plan's "candidate" has nothing to shadow here, as "live" is switched off or a candidate: switch "candidate" off too
+penstock.yaml:15: tenants.wrong.limits[0].shadows: there is no limit "lives" that is not off: name one to be a candidate for, or write mode: shadow without shadows
 `,
 	"not-utf8.yaml": `
 penstock.yaml:3: is not UTF-8: save the file in that encoding
@@ -179,10 +220,6 @@ penstock.yaml:4: plans.aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
 penstock.yaml:4: plans.free.limits[0].algorithm: is missing: use one of concurrency, fixed_window, interval_refill, leaky_bucket, sliding_window_counter, sliding_window_log, token_bucket
 penstock.yaml:4: plans.free.limits[0].quota: must be at least 1, not 0
 penstock.yaml:4: plans.free.limits[0].period: is missing: write a duration such as 10s or 1h30m, or minute, hour, day, week or month
-`,
-	"quota-above-what-a-key-takes.yaml": `
-penstock.yaml:6: plans.free.limits[0].quota: 1001 per 1s is more than the 1000 a second that one key can take: lower it, or give each subject its own (by: [subject])
-penstock.yaml:8: plans.free.limits[1].quota: 60001 per 1m0s is more than the 1000 a second that one key can take: lower it, or give each subject its own (by: [subject])
 `,
 	"quota-finer-than-a-bucket-counts.yaml": `
 penstock.yaml:4: plans.free.limits[0].quota: 2000000 per 1s is more than 1000000 a second, finer than this limit can count; lease permits in batches from a smaller one

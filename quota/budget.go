@@ -57,35 +57,32 @@ func (b *budget) exceeded() bool {
 	return b.limits > maxLimits || b.operators > maxOperators || b.guards > maxBytes || b.changes > maxBytes
 }
 
-// checkItems reports the limits that are the first too many for their item, and
-// whether there are none. own says which of the limits stand under path.
-func (ps *Problems) checkItems(path string, limits []placed, own func(placed) bool) (ok bool) {
+// checkItems reports the limits that are the first too many for their item. own says
+// which of the limits stand under path.
+func (ps *Problems) checkItems(path string, limits []placed, own func(placed) bool) {
 	budgets := map[string]*budget{}
-	ok = true
 	for _, l := range limits {
 		made, err := limit.New(l.policy())
 		if err != nil {
 			continue // reported already
 		}
-		by := strings.Join(canonical(l.By), ", ")
-		b := budgets[by]
+		by, group := strings.Join(canonical(l.By), ", "), groupName(l.By, l.shards())
+		b := budgets[group]
 		if b == nil {
 			b = new(budget)
-			budgets[by] = b
+			budgets[group] = b
 		}
 		before := b.exceeded()
 		b.add(made)
 		if before || !b.exceeded() {
 			continue
 		}
-		ok = false
 		at := member(path, "limits")
 		if own(l) {
 			at = element(at, l.index)
 		}
 		ps.add(at, "%s", b.excess(l.Name, by))
 	}
-	return ok
 }
 
 func (b *budget) excess(name, by string) string {

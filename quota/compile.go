@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -60,13 +61,16 @@ func (c Config) Compile() (*Snapshot, error) {
 // without overrides share their plan's.
 type ruleset struct{ groups []group }
 
-// A group is the rules that are by the same parts, and so share an item.
+// A group is the rules that are by the same parts, and spread over as many shards, and
+// so share an item.
 type group struct {
-	by         string // the names of the parts, joined by "+"
+	by         string // the names of the parts, joined by "+", and "*8" when spread over 8
 	parts      []part
 	rules      []*Rule
 	conditions []condition // of each rule
 	memory     time.Duration
+	requestIDs int
+	shards     int
 }
 
 // A condition is a compiled [Match].
@@ -83,35 +87,62 @@ type attributePattern struct {
 func compile(limits []placed) (*ruleset, error) {
 	rs := new(ruleset)
 	for i, l := range limits {
-		made, err := limit.New(l.policy())
+		rule, err := newRule(l, i)
 		if err != nil {
 			return nil, err
 		}
-		g := rs.group(l.By)
-		g.rules = append(g.rules, &Rule{
-			Name:         l.Name,
-			ID:           l.Name + "." + made.Code(),
-			Limit:        made,
-			Mode:         cmp.Or(l.Mode, Enforce),
-			OnStoreError: onStoreError(l.OnStoreError),
-			Order:        i,
-		})
+		g := rs.group(l.By, l.shards())
+		g.rules = append(g.rules, rule)
 		g.conditions = append(g.conditions, newCondition(l.Match))
-		g.memory = max(g.memory, made.Memory())
+		g.memory = max(g.memory, rule.Limit.Memory())
+		g.requestIDs = max(g.requestIDs, l.rememberedIDs())
 	}
 	return rs, nil
 }
 
-// group returns the group of these parts, in whatever order they were written.
-func (rs *ruleset) group(by []string) *group {
-	name := strings.Join(canonical(by), "+")
+func newRule(l placed, order int) (*Rule, error) {
+	made, err := limit.New(l.policy())
+	if err != nil {
+		return nil, err
+	}
+	r := &Rule{
+		Name:         l.Name,
+		ID:           l.Name + "." + made.Code(),
+		Limit:        made,
+		Mode:         l.mode(),
+		OnStoreError: cmp.Or(l.OnStoreError, Local),
+		Shadows:      l.Shadows,
+		Order:        order,
+	}
+	if n := l.shards(); n > 1 {
+		shard := *r
+		shard.Whole = r
+		if shard.Limit, err = made.Share(n); err != nil {
+			return nil, err
+		}
+		r.Shard = &shard
+	}
+	return r, nil
+}
+
+// group returns the group of these parts, in whatever order they were written, with so many shards.
+func (rs *ruleset) group(by []string, shards int) *group {
+	name := groupName(by, shards)
 	for i := range rs.groups {
 		if rs.groups[i].by == name {
 			return &rs.groups[i]
 		}
 	}
-	rs.groups = append(rs.groups, group{by: name, parts: newParts(by)})
+	rs.groups = append(rs.groups, group{by: name, parts: newParts(by), shards: shards})
 	return &rs.groups[len(rs.groups)-1]
+}
+
+func groupName(by []string, shards int) string {
+	name := strings.Join(canonical(by), "+")
+	if shards > 1 {
+		name += "*" + strconv.Itoa(shards)
+	}
+	return name
 }
 
 func newCondition(m Match) (c condition) {
@@ -123,11 +154,4 @@ func newCondition(m Match) (c condition) {
 		c.attributes = append(c.attributes, attributePattern{name, newPattern(m.Attributes[name])})
 	}
 	return c
-}
-
-func onStoreError(o OnStoreError) OnStoreError {
-	if o == "" {
-		return Local
-	}
-	return o
 }

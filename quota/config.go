@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -53,29 +54,54 @@ type Limit struct {
 	AnchorDay int64 `json:"anchor_day,omitzero" yaml:"anchor_day,omitempty"`
 	// Burst is the size of a token bucket or the queue of a leaky one, in permits; 0 is the quota.
 	Burst int64 `json:"burst,omitzero" yaml:"burst,omitempty"`
-	// Mode is enforce when empty.
+	// Mode is enforce when empty, of a candidate shadow.
 	Mode Mode `json:"mode,omitempty" yaml:"mode,omitempty"`
 	// OnStoreError is local when empty.
 	OnStoreError OnStoreError `json:"on_store_error,omitempty" yaml:"on_store_error,omitempty"`
 
-	// The rest is part of the format, but this version has only their defaults: it
-	// refuses other values rather than to enforce something else than was asked for.
-
-	// SoftPercent is how much more passes, marked as over; 0.
+	// SoftPercent is how much more passes, marked as over: percent of the burst, or where
+	// there is none of the quota; up to 1000. The rate at which permits come back stays.
 	SoftPercent int64 `json:"soft_percent,omitzero" yaml:"soft_percent,omitempty"`
-	// Slack is a duration that widens the window; "" or "0s".
+	// Slack is a duration that is added to the period, "50ms"; for limits that somebody
+	// else counts too. "" is none.
 	Slack string `json:"slack,omitempty" yaml:"slack,omitempty"`
-	// Resolution is the number of sub-windows of a log; 0, an exact list.
-	Resolution int64 `json:"resolution,omitzero" yaml:"resolution,omitempty"`
-	// Spread is the number of shards of a key; 0 or 1.
-	Spread int64 `json:"spread,omitzero" yaml:"spread,omitempty"`
-	// TTL is a duration after which a holder's slot frees itself; "".
+	// TTL is a duration, of algorithm concurrency only and there in the place of the period:
+	// for so long a slot is held at most.
 	TTL string `json:"ttl,omitempty" yaml:"ttl,omitempty"`
-	// RequestIDs is how many ids are remembered; 0 or 16.
+	// Spread is over how many items a count is spread, 2 to 64, because one takes some 500
+	// calls a second; 0 and 1 are not spread. Each has its part of quota and burst, which
+	// must be multiples, and a call gets no more than one has left. Another number of them
+	// starts afresh.
+	Spread int64 `json:"spread,omitzero" yaml:"spread,omitempty"`
+	// RequestIDs is how many request ids are remembered, 1 to 256; 0 is 16. Limits that
+	// are by the same remember as many as the one of them that asks for most.
 	RequestIDs int64 `json:"request_ids,omitzero" yaml:"request_ids,omitempty"`
-	// Shadows is the name of the limit this one is a candidate for; "".
+	// Shadows is the name of the limit this one is a candidate for. Its mode is shadow
+	// then, and need not be written.
 	Shadows string `json:"shadows,omitempty" yaml:"shadows,omitempty"`
+	// Resolution is the number of sub-windows of a log; 0, an exact list. This version has
+	// only that: it refuses others rather than to enforce something else than was asked for.
+	Resolution int64 `json:"resolution,omitzero" yaml:"resolution,omitempty"`
 }
+
+// mode is the mode that counts: a candidate is a shadow.
+func (l *Limit) mode() Mode {
+	switch {
+	case l.Mode != "":
+		return l.Mode
+	case l.Shadows != "":
+		return Shadow
+	}
+	return Enforce
+}
+
+// shards is over how many items the count is spread, at least 1.
+func (l *Limit) shards() int { return int(max(l.Spread, 1)) }
+
+// rememberedIDs is how many request ids the limit asks for.
+func (l *Limit) rememberedIDs() int { return int(cmp.Or(l.RequestIDs, defaultRequestIDs)) }
+
+const defaultRequestIDs = 16
 
 // A Match is a condition on a request. In its patterns * stands for any run of
 // characters, / too; everything else stands for itself.

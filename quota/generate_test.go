@@ -40,16 +40,23 @@ var anyLimit = rapid.Custom(func(t *rapid.T) quota.Limit {
 		By:           append([]string(nil), rapid.Permutation([]string{"subject", "resource", "attributes.ip", "attributes.a.b"}).Draw(t, "by")[:rapid.IntRange(0, 4).Draw(t, "parts")]...),
 		Quota:        rapid.Int64Range(1, 1000).Draw(t, "quota"),
 		Period:       rapid.SampledFrom([]quota.Period{"1s", "90s", "1h30m", "minute", "hour", "day", "week"}).Draw(t, "period"),
-		Mode:         rapid.SampledFrom([]quota.Mode{"", quota.Enforce, quota.Off}).Draw(t, "mode"),
+		Mode:         rapid.SampledFrom([]quota.Mode{"", quota.Enforce, quota.Shadow, quota.Off}).Draw(t, "mode"),
 		OnStoreError: rapid.SampledFrom([]quota.OnStoreError{"", quota.Local, quota.Allow, quota.Deny}).Draw(t, "on store error"),
 		Slack:        rapid.SampledFrom([]string{"", "0s"}).Draw(t, "slack"),
-		Spread:       rapid.Int64Range(0, 1).Draw(t, "spread"),
-		RequestIDs:   rapid.SampledFrom([]int64{0, 16}).Draw(t, "request ids"),
+		SoftPercent:  rapid.Int64Range(0, 100).Draw(t, "soft percent"),
+		Spread:       rapid.Int64Range(0, 64).Draw(t, "spread"),
+		RequestIDs:   rapid.Int64Range(0, 256).Draw(t, "request ids"),
 		AnchorDay:    rapid.Int64Range(0, 1).Draw(t, "anchor day"),
 	}
-	switch l.Algorithm = rapid.SampledFrom([]string{"token_bucket", "leaky_bucket", "fixed_window", "sliding_window_counter", "interval_refill"}).Draw(t, "algorithm"); l.Algorithm {
+	shards := max(l.Spread, 1)
+	l.Quota *= shards
+	switch l.Algorithm = rapid.SampledFrom([]string{"token_bucket", "leaky_bucket", "fixed_window", "sliding_window_counter", "interval_refill", "concurrency"}).Draw(t, "algorithm"); l.Algorithm {
 	case "token_bucket", "leaky_bucket":
-		l.Burst = rapid.Int64Range(0, 100).Draw(t, "burst")
+		l.Burst = rapid.Int64Range(0, 100).Draw(t, "burst") * shards
+		l.Slack = rapid.SampledFrom([]string{"", "1s", "0.5ms"}).Draw(t, "slack of a bucket")
+	case "concurrency":
+		l.Quota = rapid.Int64Range(1, 5).Draw(t, "slots") * shards
+		l.Period, l.TTL = "", rapid.SampledFrom([]string{"30s", "1h30m"}).Draw(t, "ttl")
 	case "fixed_window", "sliding_window_counter":
 		if rapid.Bool().Draw(t, "by the month") {
 			l.Period, l.AnchorDay = "month", rapid.Int64Range(0, 28).Draw(t, "day of the month")

@@ -51,10 +51,11 @@ func (p part) value(r *Request) (value string, ok bool) {
 // contain a "|". The values do not, because they can be anything of any length, and
 // because they are personal: they are hashed with everything before them, each with
 // its length, so that ("a", "bc") is not ("ab", "c"). 128 bits are kept: enough that
-// nobody finds a value that falls into the count of another.
+// nobody finds a value that falls into the count of another. What is spread over shards
+// is another item than what is not: "acme|subject*8|4mZ2…".
 func key(r *Request, parts []part, by string) string {
 	if len(parts) == 0 {
-		return r.Tenant + "||"
+		return r.Tenant + "|" + by + "|"
 	}
 	var digested [1024]byte
 	b := appendText(digested[:0], r.Tenant)

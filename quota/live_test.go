@@ -318,6 +318,20 @@ func TestLiveClockSetBack(t *testing.T) {
 	})
 }
 
+func TestLiveItemsHaveTheRevision(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := new(table)
+		s.save(t, quota.Example())
+		s.save(t, quota.Example())
+		live := start(t, s)
+		items, err := live.Snapshot(t.Context()).Match(quota.Request{Tenant: "acme"})
+		if err != nil || len(items) == 0 || items[0].Revision != 2 {
+			t.Errorf("%+v, %v: want revision 2", items, err)
+		}
+	})
+}
+
 func TestLiveKeepsABadVersionOut(t *testing.T) {
 	t.Parallel()
 	bad := quota.Example()

@@ -17,10 +17,10 @@ func (s *Snapshot) Match(r Request) ([]Item, error) {
 	if rules == nil {
 		return nil, ErrUnknownTenant
 	}
-	return rules.match(&r), nil
+	return rules.match(&r, s.revision), nil
 }
 
-func (rs *ruleset) match(r *Request) []Item {
+func (rs *ruleset) match(r *Request, revision int64) []Item {
 	var items []Item
 	for i := range rs.groups {
 		g := &rs.groups[i]
@@ -31,7 +31,10 @@ func (rs *ruleset) match(r *Request) []Item {
 		if items == nil {
 			items = make([]Item, 0, len(rs.groups)-i)
 		}
-		items = append(items, Item{Key: key(r, g.parts, g.by), Rules: rules, Parts: len(g.parts), Memory: g.memory})
+		items = append(items, Item{
+			Key: key(r, g.parts, g.by), Rules: rules, Parts: len(g.parts),
+			Memory: g.memory, RequestIDs: g.requestIDs, Shards: g.shards, Revision: revision,
+		})
 	}
 	return items
 }

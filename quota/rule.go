@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/seed43908478/penstock/limit"
@@ -15,8 +16,15 @@ type Rule struct {
 	Limit        *limit.Limit
 	Mode         Mode // Enforce or Shadow
 	OnStoreError OnStoreError
+	// Shadows is the name of the limit that this one is a candidate for; "" when it is none.
+	Shadows string
 	// Order is the position in the plan, from 0.
 	Order int
+	// Shard is what each of the item's shards enforces, an n-th of the limit; nil when it
+	// is not spread.
+	Shard *Rule
+	// Whole is the rule that this one is the [Rule.Shard] of, else nil.
+	Whole *Rule
 }
 
 // An Item is the rules of a request that share one key: they are one item of the
@@ -30,7 +38,17 @@ type Item struct {
 	// Memory is how long the longest-remembering limit that can live in this item
 	// needs it, whether or not it matched this request.
 	Memory time.Duration
+	// RequestIDs is how many request ids the item remembers: the most that any limit asks
+	// for that can live in it; 0 is 16.
+	RequestIDs int
+	// Shards is over how many items the counts are spread; 0 or 1 is not spread.
+	Shards int
+	// Revision is that of the [Snapshot] the rules are from; 0 when it was not saved.
+	Revision int64
 }
+
+// ShardKey names the n-th shard of an item that is spread, from 0.
+func (i *Item) ShardKey(n int) string { return i.Key + "|" + strconv.Itoa(n) }
 
 // A Request is what rules are matched against.
 type Request struct {

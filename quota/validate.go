@@ -18,28 +18,25 @@ const (
 	maxResource   = 512  // bytes
 	maxAttribute  = 1024 // bytes of a value
 	maxAttributes = 16   // of a request
-	// maxRate is what one key takes: DynamoDB makes 1,000 writes a second to one item and
-	// throttles the rest, so more than that could be asked for but never be had. Half of
-	// it would leave room for second writes and refusals; but as this version has neither
-	// leases nor shards to offer instead, it takes what is possible.
-	maxRate = 1000
+	maxSpread     = 64
+	maxRequestIDs = 256
 )
 
 // Validate returns a [Problems] with all that is wrong, without lines, or nil.
 func (c Config) Validate() error { return validate(c).err() }
 
 func validate(c Config) (ps Problems) {
-	full := map[string]bool{} // plans that are too much for one write already
+	amiss := map[string]bool{} // plans whose limits do not go together
 	for _, name := range slices.Sorted(maps.Keys(c.Plans)) {
 		path := member("plans", name)
 		if !validName(name, maxName, isLower) {
 			ps.add(path, "a plan's name is 1 to %d of a-z, 0-9 and -", maxName)
 		}
 		ps.checkLimits(path, c.Plans[name].Limits)
-		full[name] = !ps.checkItems(path, merge(c.Plans[name].Limits, nil), func(placed) bool { return true })
+		amiss[name] = !ps.checkTogether(path, merge(c.Plans[name].Limits, nil), func(placed) bool { return true })
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Tenants)) {
-		ps.checkTenant(c, name, full)
+		ps.checkTenant(c, name, amiss)
 	}
 	if _, ok := c.Plans[c.DefaultPlan]; !ok && c.DefaultPlan != "" {
 		ps.add("default_plan", "%s", c.noPlan(c.DefaultPlan))
@@ -47,7 +44,7 @@ func validate(c Config) (ps Problems) {
 	return ps
 }
 
-func (ps *Problems) checkTenant(c Config, name string, full map[string]bool) {
+func (ps *Problems) checkTenant(c Config, name string, amiss map[string]bool) {
 	path, t := member("tenants", name), c.Tenants[name]
 	if !ValidTenant(name) {
 		ps.add(path, "a tenant's name is 1 to %d of A-Z, a-z, 0-9 and . _ : @ -", maxTenant)
@@ -60,9 +57,50 @@ func (ps *Problems) checkTenant(c Config, name string, full map[string]bool) {
 		ps.add(member(path, "plan"), "%s", c.noPlan(t.Plan))
 	}
 	ps.checkLimits(path, t.Limits)
-	if len(t.Limits) > 0 && !full[t.Plan] {
-		ps.checkItems(path, merge(plan.Limits, t.Limits), func(l placed) bool { return l.override })
+	if len(t.Limits) > 0 && !amiss[t.Plan] {
+		ps.checkTogether(path, merge(plan.Limits, t.Limits), func(l placed) bool { return l.override })
 	}
+}
+
+// checkTogether reports what is wrong among limits that are each valid, and whether nothing
+// is. own says which of them stand under path.
+func (ps *Problems) checkTogether(path string, limits []placed, own func(placed) bool) (ok bool) {
+	before := len(*ps)
+	ps.checkShadows(path, limits, own)
+	ps.checkItems(path, limits, own)
+	return len(*ps) == before
+}
+
+// checkShadows reports candidates for limits that there are not.
+func (ps *Problems) checkShadows(path string, limits []placed, own func(placed) bool) {
+	path = member(path, "limits")
+	for _, l := range limits {
+		if l.Shadows == "" {
+			continue
+		}
+		problem := notShadowed(l, limits)
+		switch {
+		case problem == "":
+		case own(l):
+			ps.add(member(element(path, l.index), "shadows"), "%s", problem)
+		default:
+			ps.add(path, "the plan's %.70q has nothing to shadow here, as %.70q is switched off or a candidate: switch %.70q off too", l.Name, l.Shadows, l.Name)
+		}
+	}
+}
+
+// notShadowed says why a candidate is none for what it names; "" when it is.
+func notShadowed(candidate placed, limits []placed) string {
+	named := slices.IndexFunc(limits, func(l placed) bool { return l.Name == candidate.Shadows })
+	switch {
+	case candidate.Shadows == candidate.Name:
+		return "a limit cannot shadow itself: name another"
+	case named < 0:
+		return fmt.Sprintf("there is no limit %.70q that is not off: name one to be a candidate for, or write mode: shadow without shadows", candidate.Shadows)
+	case limits[named].Shadows != "":
+		return fmt.Sprintf("%.70q is a candidate itself: name the limit that is enforced", candidate.Shadows)
+	}
+	return ""
 }
 
 func (c Config) noPlan(name string) string {
@@ -109,7 +147,7 @@ func (ps *Problems) checkLimit(path string, l Limit) {
 
 // onlyOff reports whether a limit says nothing but which one is off.
 func (l Limit) onlyOff() bool {
-	return l.Mode == Off && l.Algorithm == "" && l.Quota == 0 && l.Period == "" && l.Burst == 0 && l.AnchorDay == 0
+	return l.Mode == Off && l.policy() == limit.Policy{} && l.Period == "" && l.TTL == "" && l.Slack == "" && l.Spread == 0 && l.RequestIDs == 0
 }
 
 func (ps *Problems) checkModes(path string, l Limit) {
@@ -117,6 +155,9 @@ func (ps *Problems) checkModes(path string, l Limit) {
 	case "", Enforce, Shadow, Off:
 	default:
 		ps.add(member(path, "mode"), "%.40q is unknown: use enforce, shadow or off", l.Mode)
+	}
+	if l.Shadows != "" && l.Mode == Enforce {
+		ps.add(member(path, "mode"), "a limit that shadows another refuses nobody: write shadow, or remove shadows to enforce it")
 	}
 	switch l.OnStoreError {
 	case "", Local, Allow, Deny:
@@ -139,38 +180,105 @@ func (ps *Problems) checkPolicy(path string, l Limit) {
 	if l.Quota < 1 {
 		ps.add(member(path, "quota"), "must be at least 1, not %d", l.Quota)
 	}
-	if _, err := l.Period.Duration(); err != nil {
-		ps.add(member(path, "period"), "%s", err)
-	}
+	ps.checkTimes(path, l)
 	if l.Burst < 0 {
 		ps.add(member(path, "burst"), "must not be negative, but is %d", l.Burst)
+	}
+	if l.RequestIDs < 0 || l.RequestIDs > maxRequestIDs {
+		ps.add(member(path, "request_ids"), "must be from 1 to %d, not %d", maxRequestIDs, l.RequestIDs)
 	}
 	if len(*ps) > before {
 		return
 	}
-	policy := l.policy()
-	if _, err := limit.New(policy); err != nil {
-		ps.addField(path, err)
-	} else if rate := float64(policy.Quota) / policy.Period.Seconds(); rate > maxRate {
-		ps.add(member(path, "quota"), "%s is more than the %d a second that one key can take: lower it, or give each subject its own (by: [subject])", policy, maxRate)
+	made, err := limit.New(l.policy())
+	if err == nil && !ps.checkSpread(path, l) {
+		return
+	}
+	if err == nil && l.shards() > 1 {
+		_, err = made.Share(l.shards())
+	}
+	if err != nil {
+		ps.addField(path, l, err)
 	}
 }
 
-// policy returns what the limit's algorithm is made from. An invalid period is 0.
+// checkTimes reports what is wrong with the durations, and with those that the
+// algorithm has no use for.
+func (ps *Problems) checkTimes(path string, l Limit) {
+	switch slots := limit.HasSlots(l.Algorithm); {
+	case slots && l.Period != "":
+		ps.add(member(path, "period"), "%s has none, as permits come back when they are released: remove it; ttl is how long one is held at most", l.Algorithm)
+	case !slots && l.TTL != "":
+		ps.add(member(path, "ttl"), "is for algorithm concurrency alone, whose permits are held: remove it")
+	case slots && l.TTL == "":
+		ps.add(member(path, "ttl"), "is missing: write how long a permit is held at most, as in 30s")
+	}
+	if _, err := l.Period.Duration(); err != nil && !limit.HasSlots(l.Algorithm) {
+		ps.add(member(path, "period"), "%s", err)
+	}
+	for _, d := range []struct{ name, text string }{{"ttl", l.TTL}, {"slack", l.Slack}} {
+		if _, err := duration(d.text); err != nil {
+			ps.add(member(path, d.name), "%.40q is no duration: write one such as 30s or 50ms", d.text)
+		}
+	}
+}
+
+// duration reads a duration; "" is 0.
+func duration(s string) (time.Duration, error) {
+	if s == "" {
+		return 0, nil
+	}
+	return time.ParseDuration(s)
+}
+
+// checkSpread reports shards whose parts would not be whole.
+func (ps *Problems) checkSpread(path string, l Limit) (ok bool) {
+	if l.Spread < 0 || l.Spread > maxSpread {
+		ps.add(member(path, "spread"), "must be from 2 to %d, not %d", maxSpread, l.Spread)
+		return false
+	}
+	n, ok := int64(l.shards()), true
+	for _, m := range []struct {
+		name  string
+		value int64
+	}{{"quota", l.Quota}, {"burst", l.Burst}} {
+		switch below := m.value / n * n; below {
+		case m.value:
+			continue
+		case 0:
+			ps.add(member(path, m.name), "%d cannot be spread over %d shards: use %d, or a smaller spread", m.value, n, n)
+		default:
+			ps.add(member(path, m.name), "%d cannot be spread evenly over %d shards: use %d or %d", m.value, n, below, below+n)
+		}
+		ok = false
+	}
+	return ok
+}
+
+// policy returns what the limit's algorithm is made from. An invalid duration is 0.
 func (l Limit) policy() limit.Policy {
 	period, _ := l.Period.Duration()
+	if limit.HasSlots(l.Algorithm) {
+		period, _ = duration(l.TTL)
+	}
+	slack, _ := duration(l.Slack)
 	return limit.Policy{
 		Algorithm: l.Algorithm, Quota: l.Quota, Period: period, Burst: l.Burst,
 		Calendar: l.Period.calendar(l.Algorithm), AnchorDay: int(l.AnchorDay),
+		SoftPercent: l.SoftPercent, Slack: slack,
 	}
 }
 
-func (ps *Problems) addField(path string, err error) {
-	if e, ok := errors.AsType[*limit.FieldError](err); ok {
+func (ps *Problems) addField(path string, l Limit, err error) {
+	e, ok := errors.AsType[*limit.FieldError](err)
+	switch {
+	case !ok:
+		ps.add(path, "%s", err)
+	case e.Field == "period" && limit.HasSlots(l.Algorithm):
+		ps.add(member(path, "ttl"), "%s", e.Problem)
+	default:
 		ps.add(member(path, e.Field), "%s", e.Problem)
-		return
 	}
-	ps.add(path, "%s", err)
 }
 
 func (ps *Problems) checkMatch(path string, m Match) {
@@ -223,23 +331,9 @@ func (ps *Problems) checkBy(path string, by []string) {
 
 // checkUnavailable refuses what the format has and this version has not.
 func (ps *Problems) checkUnavailable(path string, l Limit) {
-	refuse := func(name string, refused bool) {
-		if refused {
-			ps.add(member(path, name), "is not available in this version: remove it")
-		}
+	if l.Resolution != 0 {
+		ps.add(member(path, "resolution"), "is not available in this version: remove it")
 	}
-	refuse("soft_percent", l.SoftPercent != 0)
-	refuse("slack", !isNoTime(l.Slack))
-	refuse("resolution", l.Resolution != 0)
-	refuse("spread", l.Spread != 0 && l.Spread != 1)
-	refuse("ttl", !isNoTime(l.TTL))
-	refuse("request_ids", l.RequestIDs != 0 && l.RequestIDs != 16)
-	refuse("shadows", l.Shadows != "")
-}
-
-func isNoTime(s string) bool {
-	d, err := time.ParseDuration(s)
-	return s == "" || err == nil && d == 0
 }
 
 // ValidTenant reports whether name can be a tenant's: [A-Za-z0-9._:@-]{1,128}.

@@ -30,18 +30,18 @@ plans:
         period: day
         burst: 20
         mode: enforce
-        soft_percent: 0
+        soft_percent: 5
         on_store_error: deny
-        slack: 0s
+        slack: 50ms
         resolution: 0
-        spread: 1
-        ttl: 0s
-        request_ids: 16
-        shadows: ""
+        spread: 2
+        request_ids: 32
         anchor_day: 1
+      - {name: at-once, algorithm: concurrency, quota: 4, ttl: 30s}
+      - {name: fewer, algorithm: token_bucket, quota: 5, period: day, shadows: per-user}
 tenants:
   1001: {plan: free}
-  acme: {plan: free, limits: [{name: per-user, mode: off}]}
+  acme: {plan: free, limits: [{name: fewer, mode: off}]}
 default_plan: free
 `))
 	if err != nil {
@@ -58,15 +58,19 @@ default_plan: free
 			Burst:        20,
 			Mode:         quota.Enforce,
 			OnStoreError: quota.Deny,
-			Slack:        "0s",
-			Spread:       1,
-			TTL:          "0s",
-			RequestIDs:   16,
+			SoftPercent:  5,
+			Slack:        "50ms",
+			Spread:       2,
+			RequestIDs:   32,
 			AnchorDay:    1,
+		}, {
+			Name: "at-once", Algorithm: "concurrency", Quota: 4, TTL: "30s",
+		}, {
+			Name: "fewer", Algorithm: "token_bucket", Quota: 5, Period: "day", Shadows: "per-user",
 		}}}},
 		Tenants: map[string]quota.Tenant{
 			"1001": {Plan: "free"},
-			"acme": {Plan: "free", Limits: []quota.Limit{{Name: "per-user", Mode: quota.Off}}},
+			"acme": {Plan: "free", Limits: []quota.Limit{{Name: "fewer", Mode: quota.Off}}},
 		},
 		DefaultPlan: "free",
 	}
