@@ -1,7 +1,9 @@
 package configstore
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -131,7 +133,7 @@ func diff[T any](before, after map[string]T) (n Names) {
 		switch was, ok := before[name]; {
 		case !ok:
 			n.Added = append(n.Added, name)
-		case !reflect.DeepEqual(was, now):
+		case !same(was, now):
 			n.Changed = append(n.Changed, name)
 		}
 	}
@@ -144,4 +146,14 @@ func diff[T any](before, after map[string]T) (n Names) {
 	slices.Sort(n.Changed)
 	slices.Sort(n.Removed)
 	return n
+}
+
+// same reports whether two are saved alike: none and an empty list are.
+func same[T any](a, b T) bool {
+	if reflect.DeepEqual(a, b) {
+		return true
+	}
+	one, err1 := json.Marshal(a)
+	other, err2 := json.Marshal(b)
+	return err1 == nil && err2 == nil && bytes.Equal(one, other)
 }

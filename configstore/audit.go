@@ -3,10 +3,13 @@ package configstore
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
 	"unicode/utf8"
+
+	"github.com/seed43908478/penstock/quota"
 )
 
 // An Action is what was done to an object.
@@ -107,6 +110,12 @@ func (s *Store) Audit(ctx context.Context, f AuditFilter) (page []Entry, next st
 	if f.Tenant != "" {
 		r.PK = tenantAuditPK(f.Tenant)
 	}
+	if f.Cursor != "" && len(f.Cursor) != len(auditSK(0)) {
+		return nil, "", ErrCursor
+	}
+	if f.Tenant != "" && !quota.ValidTenant(f.Tenant) {
+		return nil, "", nil
+	}
 	return list(ctx, s.items, r, readEntry)
 }
 
@@ -129,6 +138,9 @@ func readEntry(i Item) (e Entry, err error) {
 	}
 	return e, nil
 }
+
+// ErrCursor says that a cursor is none that the list gave out.
+var ErrCursor = errors.New("configstore: the cursor is not one of this list")
 
 // list reads a page of a range.
 func list[T any](ctx context.Context, items Items, r Range, read func(Item) (T, error)) (page []T, next string, err error) {

@@ -161,28 +161,44 @@ func (s *Store) change(ctx context.Context, by By, f func(context.Context, *draf
 	}
 	written := map[string]string{}
 	for try := 1; ; try++ {
-		d, err := s.draft(ctx, written)
-		if err != nil {
-			return 0, err
-		}
-		if err := f(ctx, d); err != nil {
-			return 0, err
-		}
-		if d.entry.Action == "" {
+		var d *draft
+		err := s.read(ctx, func(ctx context.Context, drafted *draft) (err error) {
+			d = drafted
+			d.written = written
+			if err := f(ctx, d); err != nil || d.entry.Action == "" {
+				return err
+			}
+			return d.commit(ctx, by)
+		})
+		switch {
+		case err == nil && d.entry.Action == "":
 			return d.manifest.Version, nil
-		}
-		err = d.commit(ctx, by)
-		if err == nil {
+		case err == nil:
 			s.tidy(ctx, d)
 			return d.version, nil
-		}
-		if !errors.Is(err, ErrConflict) || try == attempts {
+		case !errors.Is(err, ErrConflict) || try == attempts:
 			return 0, err
 		}
 		// Each round one of those who race wins.
 		if err := pause(ctx, rand.N(time.Duration(try)*10*time.Millisecond)); err != nil { //nolint:gosec // chance, not a secret
 			return 0, err
 		}
+	}
+}
+
+// read has f read the newest version. f is called again when it did not find a part:
+// two changes meanwhile may have deleted it, and then there is a newer version to read.
+func (s *Store) read(ctx context.Context, f func(context.Context, *draft) error) error {
+	for seen := int64(-1); ; {
+		d, err := s.draft(ctx)
+		if err != nil {
+			return err
+		}
+		err = f(ctx, d)
+		if !errors.Is(err, quota.ErrNoPart) || d.manifest.Version == seen {
+			return err
+		}
+		seen = d.manifest.Version
 	}
 }
 

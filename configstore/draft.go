@@ -41,14 +41,14 @@ type partition struct {
 	tenants map[string]quota.SavedTenant
 }
 
-func (s *Store) draft(ctx context.Context, written map[string]string) (*draft, error) {
+func (s *Store) draft(ctx context.Context) (*draft, error) {
 	m, err := s.manifest(ctx)
 	if err != nil {
 		return nil, err
 	}
 	now := s.now()
 	return &draft{
-		store: s, manifest: m, now: now, written: written,
+		store: s, manifest: m, now: now,
 		// Greater than any before, and than any of a table that was lost or set back.
 		version:     max(m.Version+1, now.UnixMilli()),
 		defaultPlan: m.DefaultPlan, parts: make([]partition, len(m.Tenants)), count: m.Count,

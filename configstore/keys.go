@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed43908478/penstock/apikey"
+	"github.com/seed43908478/penstock/quota"
 )
 
 // A key is by its id, for those who verify one, and once more with its tenant's, to be listed.
@@ -16,6 +17,9 @@ func keyKey(id string) Key { return Key{keyPK + id, "record"} }
 
 // tenantKeysPK is of a tenant's keys; those of nobody, a service's or an administrator's, have the name "".
 func tenantKeysPK(tenant string) string { return "keys/" + tenant }
+
+// maxKeyID is how long an id may be that is looked for; those of [apikey.Mint] have 12 characters.
+const maxKeyID = 64
 
 // keyFormat is the number of the form in which keys are saved. It rises whenever an
 // older version would read the new form as something else.
@@ -42,6 +46,9 @@ func readKey(i Item) (apikey.Record, error) {
 
 // Key returns the record of a key, if there is one of this id, with one read.
 func (s *Store) Key(ctx context.Context, id string) (r apikey.Record, ok bool, err error) {
+	if len(id) > maxKeyID {
+		return apikey.Record{}, false, nil
+	}
 	item, ok, err := s.items.Get(ctx, keyKey(id))
 	if err != nil {
 		return apikey.Record{}, false, fmt.Errorf("configstore: read key %q: %w", id, err)
@@ -66,6 +73,12 @@ type KeyFilter struct {
 // Keys lists the keys of a tenant by id, also those that are expired or revoked. next
 // is the cursor of the next page; empty after the last.
 func (s *Store) Keys(ctx context.Context, f KeyFilter) (page []apikey.Record, next string, err error) {
+	if len(f.Cursor) > maxKeyID {
+		return nil, "", ErrCursor
+	}
+	if f.Tenant != "" && !quota.ValidTenant(f.Tenant) {
+		return nil, "", nil
+	}
 	return list(ctx, s.items, Range{PK: tenantKeysPK(f.Tenant), After: f.Cursor, Limit: f.Limit}, readKey)
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -20,33 +19,28 @@ type Plan struct {
 
 // Plan returns a plan, if there is one of this name.
 func (s *Store) Plan(ctx context.Context, name string) (p Plan, ok bool, err error) {
-	d, err := s.draft(ctx, nil)
-	if err != nil {
-		return Plan{}, false, err
-	}
-	plans, err := d.allPlans(ctx)
-	if err != nil {
-		return Plan{}, false, err
-	}
-	saved, ok := plans[name]
-	return Plan{name, saved}, ok, nil
+	p.Name = name
+	err = s.read(ctx, func(ctx context.Context, d *draft) error {
+		plans, err := d.allPlans(ctx)
+		p.SavedPlan, ok = plans[name]
+		return err
+	})
+	return p, ok, err
 }
 
 // Plans returns all plans by name, and the name of the default plan, which may be empty.
 func (s *Store) Plans(ctx context.Context) (all []Plan, defaultPlan string, err error) {
-	d, err := s.draft(ctx, nil)
-	if err != nil {
-		return nil, "", err
-	}
-	plans, err := d.allPlans(ctx)
-	if err != nil {
-		return nil, "", err
-	}
+	var plans map[string]quota.SavedPlan
+	err = s.read(ctx, func(ctx context.Context, d *draft) (err error) {
+		defaultPlan = d.defaultPlan
+		plans, err = d.allPlans(ctx)
+		return err
+	})
 	for name, p := range plans {
 		all = append(all, Plan{name, p})
 	}
 	slices.SortFunc(all, func(a, b Plan) int { return cmp.Compare(a.Name, b.Name) })
-	return all, d.defaultPlan, nil
+	return all, defaultPlan, err
 }
 
 // PutPlan creates or replaces a plan. The error is a [quota.Problems] with what is
@@ -63,7 +57,7 @@ func (s *Store) PutPlan(ctx context.Context, name string, plan quota.Plan, p Pre
 			return err
 		}
 		put = Plan{name, before}
-		if effect = Unchanged; exists && reflect.DeepEqual(before.Plan, plan) {
+		if effect = Unchanged; exists && same(before.Plan, plan) {
 			return nil
 		}
 		if plans, err = d.ownedPlans(ctx); err != nil {
@@ -202,13 +196,13 @@ func (s *Store) SetDefaultPlan(ctx context.Context, name string, by By) (effect 
 }
 
 // Export returns the whole configuration, as [Store.Apply] takes it, and its version.
-func (s *Store) Export(ctx context.Context) (quota.Config, int64, error) {
-	d, err := s.draft(ctx, nil)
-	if err != nil {
-		return quota.Config{}, 0, err
-	}
-	c, err := d.config(ctx)
-	return c, d.manifest.Version, err
+func (s *Store) Export(ctx context.Context) (c quota.Config, version int64, err error) {
+	err = s.read(ctx, func(ctx context.Context, d *draft) (err error) {
+		version = d.manifest.Version
+		c, err = d.config(ctx)
+		return err
+	})
+	return c, version, err
 }
 
 // config returns the configuration as it was read.

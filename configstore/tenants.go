@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -19,12 +18,12 @@ type Tenant struct {
 
 // Tenant returns a tenant, if there is one of this name.
 func (s *Store) Tenant(ctx context.Context, name string) (t Tenant, ok bool, err error) {
-	d, err := s.draft(ctx, nil)
-	if err != nil {
-		return Tenant{}, false, err
-	}
-	saved, ok, err := d.tenant(ctx, name)
-	return Tenant{name, saved}, ok, err
+	t.Name = name
+	err = s.read(ctx, func(ctx context.Context, d *draft) (err error) {
+		t.SavedTenant, ok, err = d.tenant(ctx, name)
+		return err
+	})
+	return t, ok, err
 }
 
 // PutTenant creates or replaces a tenant. The error is a [quota.Problems] with what
@@ -39,7 +38,7 @@ func (s *Store) PutTenant(ctx context.Context, name string, t quota.Tenant, p Pr
 			return err
 		}
 		put = Tenant{name, before}
-		if effect = Unchanged; exists && reflect.DeepEqual(before.Tenant, t) {
+		if effect = Unchanged; exists && same(before.Tenant, t) {
 			return nil
 		}
 		plans, err := d.allPlans(ctx)
@@ -154,11 +153,11 @@ const defaultLimit = 100
 
 // Tenants lists tenants by name. next is the cursor of the next page; empty after the last.
 func (s *Store) Tenants(ctx context.Context, f TenantFilter) (page []Tenant, next string, err error) {
-	m, err := s.manifest(ctx)
-	if err != nil {
-		return nil, "", err
-	}
-	x, err := s.index(ctx, m)
+	var x *index
+	err = s.read(ctx, func(ctx context.Context, d *draft) (err error) {
+		x, err = s.index(ctx, d.manifest)
+		return err
+	})
 	if err != nil {
 		return nil, "", err
 	}

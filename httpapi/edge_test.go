@@ -115,8 +115,6 @@ func TestPlansThatCannotBeKnownAreUnavailable(t *testing.T) {
 	if !strings.Contains(d.log.String(), "the table said no") {
 		t.Errorf("the reason was not logged: %s", d.log)
 	}
-	d = newDoor(t, func(o *Options) { o.Plans = Snapshots(func(context.Context) *quota.Snapshot { return nil }) })
-	d.check().has(503, notAvailable)
 }
 
 func TestCallThatEndedIsNotAllowed(t *testing.T) {

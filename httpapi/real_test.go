@@ -36,7 +36,7 @@ tenants:
   hooli: {plan: open}
 `
 
-func snapshot(t testing.TB, yaml string) Snapshots {
+func snapshot(t testing.TB, yaml string) Plans {
 	t.Helper()
 	config, err := quota.ParseYAML([]byte(yaml))
 	if err != nil {
@@ -46,7 +46,7 @@ func snapshot(t testing.TB, yaml string) Snapshots {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return quota.NewStatic(s).Snapshot
+	return quota.NewStatic(s)
 }
 
 // A house is a handler over the engine, real plans and a store, at a time of its own.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed43908478/penstock/apikey"
+	"github.com/seed43908478/penstock/configstore"
 	"github.com/seed43908478/penstock/integration/runtimeapi"
 	"github.com/seed43908478/penstock/quota"
 	"github.com/seed43908478/penstock/store/dynamo"
@@ -244,7 +245,7 @@ func TestAnOutageEnds(t *testing.T) {
 	if err := dynamo.CreateTables(t.Context(), client, tables); err != nil {
 		t.Fatal(err)
 	}
-	d := &deployment{tables: tables, config: dynamo.NewConfigTable(client, tables.Config), env: environment(server.Endpoint(), tables)}
+	d := &deployment{tables: tables, config: configstore.New(dynamo.NewConfigTable(client, tables.Config), configstore.Options{}), env: environment(server.Endpoint(), tables)}
 	d.save(t, *limited(bucket(1000)))
 	f := launch(t, d.env...)
 	invoke(t, f, signed(t, ask("bob"))).want(t, 200, "degraded", "")

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/seed43908478/penstock/apikey"
+	"github.com/seed43908478/penstock/configstore"
 	"github.com/seed43908478/penstock/integration/build"
 	"github.com/seed43908478/penstock/quota"
 	"github.com/seed43908478/penstock/store/dynamo"
@@ -55,7 +56,7 @@ func TestMain(m *testing.M) {
 // A deployment is what a stack has: tables, and the environment of what uses them.
 type deployment struct {
 	tables dynamo.Tables
-	config *dynamo.ConfigTable
+	config *configstore.Store
 	env    []string
 }
 
@@ -65,7 +66,7 @@ func deploy(t *testing.T, config *quota.Config) *deployment {
 	client, tables := dynamotest.Tables(t)
 	d := &deployment{
 		tables: tables,
-		config: dynamo.NewConfigTable(client, tables.Config),
+		config: configstore.New(dynamo.NewConfigTable(client, tables.Config), configstore.Options{}),
 		env:    environment(dynamotest.Endpoint(t), tables),
 	}
 	if config != nil {
@@ -87,11 +88,7 @@ func environment(endpoint string, tables dynamo.Tables) []string {
 // save stores the first configuration.
 func (d *deployment) save(t *testing.T, config quota.Config) {
 	t.Helper()
-	data, err := quota.Encode(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := d.config.Save(t.Context(), data, 0); err != nil {
+	if _, err := d.config.Apply(t.Context(), config, configstore.Precondition{}, configstore.By{Who: "test"}, nil); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -100,7 +97,7 @@ func (d *deployment) save(t *testing.T, config quota.Config) {
 func (d *deployment) key(t *testing.T, scope apikey.Scope, tenant string) string {
 	t.Helper()
 	key, record := apikey.Mint([]byte(secret), apikey.Options{Scopes: []apikey.Scope{scope}, Tenant: tenant, Now: time.Now()})
-	if err := d.config.PutKey(t.Context(), record); err != nil {
+	if err := d.config.CreateKey(t.Context(), record, configstore.By{Who: "test"}); err != nil {
 		t.Fatal(err)
 	}
 	return key

@@ -24,8 +24,7 @@ func TestReadmeTellsTheTruth(t *testing.T) {
 	for _, e := range examples {
 		var got string
 		if e.command == "go run ./cmd/penstock serve" {
-			_, line, _ := strings.Cut(strings.TrimSpace(s.stderr.String()), " ") // without the time
-			got = strings.ReplaceAll(line, s.url, "http://127.0.0.1:8080")
+			got = strings.ReplaceAll(times.ReplaceAllString(strings.TrimSpace(s.stderr.String()), ""), s.url, "http://127.0.0.1:8080")
 		} else {
 			got = runExample(t, s, e.command)
 		}
@@ -69,6 +68,7 @@ func runExample(t *testing.T, s *server, command string) string {
 }
 
 var (
+	times   = regexp.MustCompile(`(?m)^time=\S+ `)
 	dates   = regexp.MustCompile(`(?m)^Date: .*$`)
 	numbers = regexp.MustCompile(`\d+(\.\d+)?`)
 )

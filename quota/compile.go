@@ -11,52 +11,6 @@ import (
 	"github.com/seed43908478/penstock/limit"
 )
 
-// A Snapshot is a configuration compiled for deciding: requests are matched against
-// it without locks. It never changes and is safe for concurrent use. The zero
-// Snapshot knows no tenants.
-type Snapshot struct {
-	revision int64
-	plans    int
-	tenants  map[string]*ruleset
-	fallback *ruleset // the default plan's
-}
-
-// Revision is the version under which the configuration was saved; 0 when it was not.
-func (s *Snapshot) Revision() int64 { return s.revision }
-
-// Tenants is how many tenants are known by name.
-func (s *Snapshot) Tenants() int { return len(s.tenants) }
-
-// Plans is how many plans there are.
-func (s *Snapshot) Plans() int { return s.plans }
-
-// Compile validates the configuration and returns its snapshot. The error is a [Problems].
-func (c Config) Compile() (*Snapshot, error) {
-	if err := c.Validate(); err != nil {
-		return nil, err
-	}
-	plans := make(map[string]*ruleset, len(c.Plans))
-	for name, p := range c.Plans {
-		rules, err := compile(merge(p.Limits, nil))
-		if err != nil {
-			return nil, err
-		}
-		plans[name] = rules
-	}
-	s := &Snapshot{plans: len(plans), tenants: make(map[string]*ruleset, len(c.Tenants)), fallback: plans[c.DefaultPlan]}
-	for name, t := range c.Tenants {
-		rules := plans[t.Plan]
-		if len(t.Limits) > 0 {
-			var err error
-			if rules, err = compile(merge(c.Plans[t.Plan].Limits, t.Limits)); err != nil {
-				return nil, err
-			}
-		}
-		s.tenants[name] = rules
-	}
-	return s, nil
-}
-
 // A ruleset is what one plan, or one tenant with overrides, comes to. Tenants
 // without overrides share their plan's.
 type ruleset struct{ groups []group }

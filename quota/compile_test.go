@@ -20,23 +20,28 @@ func TestCompileRefusesWhatIsNotValid(t *testing.T) {
 	}
 }
 
-// A snapshot is compiled while a request waits for it.
+// A snapshot is made while a request waits for it.
 func BenchmarkDecodeAndCompile(b *testing.B) {
 	for _, n := range []int{2, 1000, 50_000} {
-		config := quota.Example()
-		for i := range n - 2 {
-			config.Tenants[fmt.Sprintf("tenant-%d", i)] = quota.Tenant{Plan: "free"}
+		tenants := make(map[string]quota.SavedTenant, n)
+		for i := range n {
+			tenants[fmt.Sprintf("tenant-%d", i)] = quota.SavedTenant{Tenant: quota.Tenant{Plan: "free"}, Revision: 1_795_000_000_000}
 		}
-		data, err := quota.Encode(config)
+		data, err := quota.EncodeTenants(tenants)
 		if err != nil {
 			b.Fatal(err)
 		}
+		config := quota.Example()
 		b.Run(fmt.Sprintf("tenants=%d", n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				config, err := quota.Decode(data)
+				tenants, err := quota.DecodeTenants(data)
 				if err != nil {
 					b.Fatal(err)
+				}
+				clear(config.Tenants)
+				for name, t := range tenants {
+					config.Tenants[name] = t.Tenant
 				}
 				if _, err := config.Compile(); err != nil {
 					b.Fatal(err)

@@ -39,8 +39,13 @@
 //
 // # In force
 //
-// A [Live] holds the snapshot in force. In memory it is [NewStatic]; [NewLive] follows
-// what is saved, in the form of [Encode] and [Decode]. Every 30 seconds a call that
-// comes by asks for the version, waits 50 milliseconds at most, and is served what
-// there was when that is not enough. What this version cannot use is kept out.
+// A [Live] holds the snapshot in force. [NewStatic] always has the same; [NewLive]
+// follows what is saved: a [Manifest] and the parts it names. Every 30 seconds a call
+// that comes by asks for the manifest, waits 50 milliseconds at most, and is served what
+// there was when that is not enough. Of a new version only the parts that changed are
+// loaded, and what this version of the program cannot use is kept out.
+//
+// Up to 50,000 tenants are all held, and who is none of them is known to be unknown
+// without a question. Of more, a part of the tenants is loaded when one of them is
+// asked for first: a flood of invented names loads each part once.
 package quota

@@ -9,17 +9,21 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/singleflight"
 )
 
 // A Loader reads the configuration that was saved last. Its methods return when ctx
 // ends, and are safe for concurrent use.
 type Loader interface {
-	// Version returns the number of what was saved last, 0 when nothing ever was. It
-	// is cheap: every instance asks every 30 seconds.
-	Version(ctx context.Context) (int64, error)
-	// Load returns what was saved last, as [Encode] made it, with its number; the
-	// number is 0 when nothing ever was.
-	Load(ctx context.Context) (data []byte, version int64, err error)
+	// Manifest returns what was saved last, as [Manifest.Encode] made it, with its
+	// version; the version is 0 when nothing ever was. It is cheap: every instance asks
+	// every 30 seconds.
+	Manifest(ctx context.Context) (data []byte, version int64, err error)
+	// Part returns a part that a manifest names, as [EncodePlans] or [EncodeTenants]
+	// made it. The error is [ErrNoPart] when it is not there, as those of versions
+	// before the last are not.
+	Part(ctx context.Context, name string) ([]byte, error)
 }
 
 // LiveOptions change how a [Live] follows its loader. The zero value is ready to use.
@@ -30,6 +34,9 @@ type LiveOptions struct {
 	MaxWait time.Duration
 	// Timeout ends a refresh that is not answered; 5 s when 0.
 	Timeout time.Duration
+	// WholeUpTo is up to how many tenants all of them are held; 50,000 when 0. Of more, a
+	// part is loaded when one of its tenants is asked for, and held from then on.
+	WholeUpTo int
 	// Logger gets a line for each new version, each outage and each recovery; slog.Default when nil.
 	Logger *slog.Logger
 	// Now is the wall clock; time.Now when nil.
@@ -50,6 +57,7 @@ type Live struct {
 	options  LiveOptions
 	current  atomic.Pointer[held]
 	failures atomic.Int64
+	sections singleflight.Group // loads of sections under way
 
 	mu     sync.Mutex
 	flight *flight // nil: none under way
@@ -86,6 +94,7 @@ func NewLive(ctx context.Context, loader Loader, options LiveOptions) (*Live, er
 	options.MaxAge = cmp.Or(options.MaxAge, 30*time.Second)
 	options.MaxWait = cmp.Or(options.MaxWait, 50*time.Millisecond)
 	options.Timeout = cmp.Or(options.Timeout, 5*time.Second)
+	options.WholeUpTo = cmp.Or(options.WholeUpTo, 50_000)
 	if options.Logger == nil {
 		options.Logger = slog.Default()
 	}
@@ -96,6 +105,8 @@ func NewLive(ctx context.Context, loader Loader, options LiveOptions) (*Live, er
 	l.current.Store(&held{snapshot: new(Snapshot)})
 	f := &flight{started: l.now(), done: make(chan struct{})}
 	l.flight = f
+	ctx, cancel := context.WithTimeout(ctx, options.Timeout)
+	defer cancel()
 	next, _, err := l.load(ctx)
 	if err != nil {
 		return nil, err
@@ -180,34 +191,30 @@ var (
 // an error comes the version that it is about, when that is known.
 func (l *Live) load(ctx context.Context) (*Snapshot, int64, error) {
 	held := l.current.Load().snapshot
-	version, err := l.loader.Version(ctx)
-	switch {
-	case err != nil:
-		return nil, 0, fmt.Errorf("read the version of the saved configuration: %w", err)
-	case version == held.revision:
-		return held, version, nil
-	case version == 0:
-		return nil, 0, errGone
-	case version == l.known():
-		return nil, version, errRejected
+	for seen := int64(0); ; {
+		data, version, err := l.loader.Manifest(ctx)
+		switch {
+		case err != nil:
+			return nil, 0, fmt.Errorf("read the version of the saved configuration: %w", err)
+		case version == held.revision:
+			return held, version, nil
+		case version == 0:
+			return nil, 0, errGone
+		case version == l.known():
+			return nil, version, errRejected
+		}
+		next, err := l.build(ctx, held, data)
+		switch {
+		case err == nil:
+			next.revision = version
+			return next, version, nil
+		case errors.Is(err, errRejected):
+			return nil, version, fmt.Errorf("version %d of the configuration %w", version, err)
+		case !errors.Is(err, ErrNoPart) || version == seen:
+			return nil, version, fmt.Errorf("load version %d of the saved configuration: %w", version, err)
+		}
+		seen = version // two changes meanwhile have deleted the part: there is a newer version to load
 	}
-	data, version, err := l.loader.Load(ctx)
-	if err != nil {
-		return nil, 0, fmt.Errorf("load the saved configuration: %w", err)
-	}
-	if version == 0 {
-		return nil, 0, errGone
-	}
-	config, err := Decode(data)
-	if err != nil {
-		return nil, version, fmt.Errorf("version %d of the configuration %w: %w", version, errRejected, err)
-	}
-	next, err := config.Compile()
-	if err != nil {
-		return nil, version, fmt.Errorf("version %d of the configuration %w: %w", version, errRejected, err)
-	}
-	next.revision = version
-	return next, version, nil
 }
 
 // known returns the version that is known to be of no use.
@@ -255,7 +262,11 @@ func (l *Live) arrived(before, now *Snapshot) {
 		log.Info("configuration: refreshed again")
 	}
 	l.failing, l.rejected = false, 0
-	if now.revision != before.revision {
+	switch {
+	case now.revision == before.revision:
+	case now.sameAs(before):
+		log.Debug("configuration: in force, it is the same") // a key was made, for example
+	default:
 		log.Info("configuration: in force", "tenants", now.Tenants(), "plans", now.Plans())
 	}
 }

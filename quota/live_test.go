@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
@@ -17,31 +18,40 @@ import (
 // table is a loader whose content the test sets, and which takes its time.
 type table struct {
 	mu       sync.Mutex
-	data     []byte
+	manifest []byte
 	version  int64
+	parts    map[string][]byte
 	delay    time.Duration
 	err      error
 	versions int // how often it was asked
-	loads    int
+	loads    int // of parts
 }
 
-func (s *table) Version(ctx context.Context) (int64, error) {
-	_, version, err := s.read(ctx, &s.versions)
-	return version, err
-}
-
-func (s *table) Load(ctx context.Context) ([]byte, int64, error) { return s.read(ctx, &s.loads) }
-
-func (s *table) read(ctx context.Context, count *int) ([]byte, int64, error) {
+func (s *table) Manifest(ctx context.Context) ([]byte, int64, error) {
 	s.mu.Lock()
-	*count++
-	data, version, delay, err := s.data, s.version, s.delay, s.err
+	s.versions++
+	data, version, delay, err := s.manifest, s.version, s.delay, s.err
 	s.mu.Unlock()
+	return data, version, answer(ctx, delay, err)
+}
+
+func (s *table) Part(ctx context.Context, name string) ([]byte, error) {
+	s.mu.Lock()
+	s.loads++
+	data, delay, err := s.parts[name], s.delay, s.err
+	s.mu.Unlock()
+	if err == nil && data == nil {
+		err = quota.ErrNoPart
+	}
+	return data, answer(ctx, delay, err)
+}
+
+func answer(ctx context.Context, delay time.Duration, err error) error {
 	select {
 	case <-time.After(delay):
-		return data, version, err
+		return err
 	case <-ctx.Done():
-		return nil, 0, ctx.Err()
+		return ctx.Err()
 	}
 }
 
@@ -51,13 +61,55 @@ func (s *table) set(change func(*table)) {
 	change(s)
 }
 
+// save saves a configuration in parts that are named for the version: a plans part, and one of tenants.
 func (s *table) save(t *testing.T, c quota.Config) {
 	t.Helper()
-	data, err := quota.Encode(c)
-	if err != nil {
-		t.Fatal(err)
+	s.saveParts(t, c, 1)
+}
+
+func (s *table) saveParts(t *testing.T, c quota.Config, n int) {
+	t.Helper()
+	s.set(func(s *table) {
+		m := manifestOf(t, s.version+1, c, n)
+		s.version, s.parts = s.version+1, m.parts
+		s.manifest = m.manifest
+	})
+}
+
+// saved is a configuration as it is saved.
+type saved struct {
+	manifest []byte
+	parts    map[string][]byte
+}
+
+func manifestOf(t *testing.T, version int64, c quota.Config, n int) saved {
+	t.Helper()
+	encoded := func(data []byte, err error) []byte {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
 	}
-	s.set(func(s *table) { s.data, s.version = data, s.version+1 })
+	plans := map[string]quota.SavedPlan{}
+	for name, p := range c.Plans {
+		plans[name] = quota.SavedPlan{Plan: p, Revision: version}
+	}
+	tenants := make([]map[string]quota.SavedTenant, n)
+	for i := range tenants {
+		tenants[i] = map[string]quota.SavedTenant{}
+	}
+	for name, tenant := range c.Tenants {
+		tenants[quota.PartOf(name, n)][name] = quota.SavedTenant{Tenant: tenant, Revision: version}
+	}
+	m := quota.Manifest{Version: version, DefaultPlan: c.DefaultPlan, Plans: fmt.Sprintf("plans of %d", version), Count: len(c.Tenants)}
+	s := saved{parts: map[string][]byte{m.Plans: encoded(quota.EncodePlans(plans))}}
+	for i, part := range tenants {
+		m.Tenants = append(m.Tenants, fmt.Sprintf("tenants %d of %d", i, version))
+		s.parts[m.Tenants[i]] = encoded(quota.EncodeTenants(part))
+	}
+	s.manifest = encoded(m.Encode())
+	return s
 }
 
 func (s *table) counts() (versions, loads int) {
@@ -121,8 +173,8 @@ func TestLiveAsksAgainAfterMaxAge(t *testing.T) {
 		}
 		time.Sleep(30 * time.Second)
 		live.serves(2, 10*time.Millisecond) // the version is the same: nothing is loaded
-		if versions, loads := s.counts(); versions != 3 || loads != 2 {
-			t.Errorf("%d versions and %d loads, want 3 and 2", versions, loads)
+		if versions, loads := s.counts(); versions != 3 || loads != 4 {
+			t.Errorf("%d versions and %d loads, want 3 and 4", versions, loads)
 		}
 	})
 }
@@ -266,12 +318,12 @@ type frozenTable struct {
 	freeze chan struct{}
 }
 
-func (s *frozenTable) Version(ctx context.Context) (int64, error) {
-	version, err := s.table.Version(ctx)
+func (s *frozenTable) Manifest(ctx context.Context) ([]byte, int64, error) {
+	data, version, err := s.table.Manifest(ctx)
 	if versions, _ := s.counts(); versions == 2 {
 		<-s.freeze
 	}
-	return version, err
+	return data, version, err
 }
 
 func TestLiveFrozenWithARefreshUnderWay(t *testing.T) {
@@ -344,12 +396,28 @@ func TestLiveKeepsABadVersionOut(t *testing.T) {
 		{"not valid in this version", func(t *testing.T, s *table) { t.Helper(); s.save(t, bad) }, `default_plan: there is no plan`},
 		{"of a newer format", func(t *testing.T, s *table) {
 			t.Helper()
-			s.set(func(s *table) { s.data, s.version = []byte(`{"format":2,"plans":[]}`), 2 })
-		}, "saved in format 2"},
+			s.set(func(s *table) { s.manifest, s.version = []byte(`{"format":3,"plans":[]}`), 2 })
+		}, "saved in format 3"},
+		{"with plans of a newer format", func(t *testing.T, s *table) {
+			t.Helper()
+			s.save(t, quota.Example())
+			s.set(func(s *table) { s.parts["plans of 2"] = []byte(`{"format":3,"plans":[]}`) })
+		}, "saved in format 3"},
+		{"with tenants cut short", func(t *testing.T, s *table) {
+			t.Helper()
+			s.save(t, quota.Example())
+			s.set(func(s *table) { s.parts["tenants 0 of 2"] = s.parts["tenants 0 of 2"][:30] })
+		}, "unexpected EOF"},
+		{"with a tenant that has no plan", func(t *testing.T, s *table) {
+			t.Helper()
+			c := quota.Example()
+			c.Tenants["acme"] = quota.Tenant{Plan: "gold"}
+			s.save(t, c)
+		}, "tenants.acme.plan: there is no plan"},
 		{"cut short", func(t *testing.T, s *table) {
 			t.Helper()
-			s.set(func(s *table) { s.data, s.version = s.data[:100], 2 })
-		}, "unexpected end"},
+			s.set(func(s *table) { s.manifest, s.version = s.manifest[:40], 2 })
+		}, "unexpected EOF"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -364,8 +432,8 @@ func TestLiveKeepsABadVersionOut(t *testing.T) {
 				}
 				live.logged(1, "kept out")
 				live.logged(1, c.why)
-				if _, loads := s.counts(); loads != 2 {
-					t.Errorf("loaded %d times, want once each version", loads)
+				if _, loads := s.counts(); loads > 4 {
+					t.Errorf("loaded %d parts, want each once", loads)
 				}
 				if live.Age() != 2*time.Minute || live.Failures() != 4 {
 					t.Errorf("age %v, %d failures: it should be seen that this is not what was saved", live.Age(), live.Failures())
@@ -402,7 +470,7 @@ func TestLiveKeepsWhatIsGone(t *testing.T) {
 		s := new(table)
 		s.save(t, quota.Example())
 		live := start(t, s)
-		s.set(func(s *table) { s.data, s.version = nil, 0 })
+		s.set(func(s *table) { s.manifest, s.version = nil, 0 })
 		time.Sleep(time.Minute)
 		live.serves(1, 0)
 		live.logged(1, "nothing is saved any more")
@@ -411,17 +479,14 @@ func TestLiveKeepsWhatIsGone(t *testing.T) {
 
 func TestLiveFirstLoadFails(t *testing.T) {
 	t.Parallel()
-	bad, err := quota.Encode(quota.Config{DefaultPlan: "gold"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	bad := manifestOf(t, 7, quota.Config{DefaultPlan: "gold"}, 1)
 	for _, c := range []struct {
 		name  string
 		table *table
 		want  string
 	}{
 		{"the table is away", &table{err: errors.New("no such table")}, "read the version of the saved configuration: no such table"},
-		{"what is saved is not valid", &table{data: bad, version: 7}, `version 7 of the configuration cannot be used: default_plan: there is no plan "gold": add it to plans`},
+		{"what is saved is not valid", &table{manifest: bad.manifest, parts: bad.parts, version: 7}, `version 7 of the configuration cannot be used: default_plan: there is no plan "gold": add it to plans`},
 	} {
 		_, err := quota.NewLive(t.Context(), c.table, quota.LiveOptions{Logger: slog.New(slog.DiscardHandler)})
 		if err == nil || err.Error() != c.want {

@@ -10,14 +10,11 @@ var ErrUnknownTenant = errors.New("unknown tenant")
 // in the order of the plan; none when no limit matches. The error is [ErrUnknownTenant].
 // The rules are shared: they must not be changed.
 func (s *Snapshot) Match(r Request) ([]Item, error) {
-	rules, ok := s.tenants[r.Tenant]
-	if !ok {
-		rules = s.fallback
+	t, err := s.tenant(r.Tenant)
+	if err != nil {
+		return nil, err
 	}
-	if rules == nil {
-		return nil, ErrUnknownTenant
-	}
-	return rules.match(&r, s.revision), nil
+	return t.rules.match(&r, s.revision), nil
 }
 
 func (rs *ruleset) match(r *Request, revision int64) []Item {

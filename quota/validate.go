@@ -35,13 +35,18 @@ func validate(c Config) (ps Problems) {
 		ps.checkLimits(path, c.Plans[name].Limits)
 		amiss[name] = !ps.checkTogether(path, merge(c.Plans[name].Limits, nil), func(placed) bool { return true })
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.Tenants)) {
-		ps.checkTenant(c, name, amiss)
-	}
+	ps.checkTenants(c, amiss)
 	if _, ok := c.Plans[c.DefaultPlan]; !ok && c.DefaultPlan != "" {
 		ps.add("default_plan", "%s", c.noPlan(c.DefaultPlan))
 	}
 	return ps
+}
+
+// checkTenants checks the tenants alone; amiss are the plans whose limits do not go together already.
+func (ps *Problems) checkTenants(c Config, amiss map[string]bool) {
+	for _, name := range slices.Sorted(maps.Keys(c.Tenants)) {
+		ps.checkTenant(c, name, amiss)
+	}
 }
 
 func (ps *Problems) checkTenant(c Config, name string, amiss map[string]bool) {

@@ -1,20 +1,18 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 
+	"github.com/seed43908478/penstock/configstore"
 	"github.com/seed43908478/penstock/quota"
-	"github.com/seed43908478/penstock/store/dynamo"
 )
 
-// An applied configuration is one that is in the config table.
+// An applied configuration is one that is in the config store.
 type applied struct {
 	Version int64 `json:"version"`
 	Changed bool  `json:"changed"`
@@ -35,11 +33,11 @@ func newApply() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			client, err := aws(c.Context())
+			store, err := configTable(c.Context())
 			if err != nil {
 				return err
 			}
-			a, err := applyConfig(c.Context(), dynamo.NewConfigTable(client, tables().Config), config)
+			a, err := applyConfig(c.Context(), store, config)
 			if err != nil {
 				return err
 			}
@@ -60,33 +58,12 @@ func exactly(names ...string) cobra.PositionalArgs {
 }
 
 // applyConfig saves a configuration unless it is the one that is in force.
-func applyConfig(ctx context.Context, table *dynamo.ConfigTable, c quota.Config) (applied, error) {
-	if err := c.Validate(); err != nil {
-		return applied{}, err
-	}
-	data, err := quota.Encode(c)
+func applyConfig(ctx context.Context, s *configstore.Store, c quota.Config) (applied, error) {
+	a, err := s.Apply(ctx, c, configstore.Precondition{}, by(), nil)
 	if err != nil {
 		return applied{}, err
 	}
-	a := applied{Plans: len(c.Plans), Tenants: len(c.Tenants)}
-	const attempts = 3 // others may be applying the same at the same time
-	for range attempts {
-		var current []byte
-		if current, a.Version, err = table.Load(ctx); err != nil {
-			return applied{}, err
-		}
-		if a.Version > 0 && bytes.Equal(current, data) {
-			return a, nil
-		}
-		if a.Version, err = table.Save(ctx, data, a.Version); err == nil {
-			a.Changed = true
-			return a, nil
-		}
-		if !errors.Is(err, dynamo.ErrConflict) {
-			return applied{}, err
-		}
-	}
-	return applied{}, fmt.Errorf("somebody else keeps changing the configuration: %w", err)
+	return applied{Version: a.Version, Changed: a.Changed, Plans: len(c.Plans), Tenants: len(c.Tenants)}, nil
 }
 
 func (a applied) print(w io.Writer, asJSON bool) error {

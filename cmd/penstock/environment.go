@@ -3,14 +3,15 @@ package main
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"os/user"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/seed43908478/penstock/configstore"
 	"github.com/seed43908478/penstock/quota"
 	"github.com/seed43908478/penstock/store/dynamo"
 	"github.com/seed43908478/penstock/store/dynamo/awsenv"
@@ -36,14 +37,25 @@ func aws(ctx context.Context) (*dynamodb.Client, error) {
 	return client, nil
 }
 
-// secret signs keys: PENSTOCK_SECRET, or one made for this process.
-func secret() (s []byte, made bool) {
-	if s := os.Getenv("PENSTOCK_SECRET"); s != "" {
-		return []byte(s), false
+// configTable is the configuration in the config table.
+func configTable(ctx context.Context) (*configstore.Store, error) {
+	client, err := aws(ctx)
+	if err != nil {
+		return nil, err
 	}
-	s = make([]byte, 32)
-	_, _ = rand.Read(s) // never fails
-	return s, true
+	return configstore.New(dynamo.NewConfigTable(client, tables().Config), configstore.Options{}), nil
+}
+
+// by is who makes a change on this command line: "alice@laptop".
+func by() configstore.By {
+	who, host := "somebody", "somewhere"
+	if u, err := user.Current(); err == nil {
+		who = u.Username
+	}
+	if h, err := os.Hostname(); err == nil {
+		host = h
+	}
+	return configstore.By{Who: who + "@" + host}
 }
 
 // readConfig reads and checks a configuration file. Its errors begin with file and line.

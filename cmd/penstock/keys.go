@@ -10,7 +10,6 @@ import (
 
 	"github.com/seed43908478/penstock/apikey"
 	"github.com/seed43908478/penstock/quota"
-	"github.com/seed43908478/penstock/store/dynamo"
 )
 
 type keyOptions struct {
@@ -58,11 +57,11 @@ func createKey(c *cobra.Command, o keyOptions) error {
 		options.ExpiresAt = now.Add(o.expiresIn)
 	}
 	key, record := apikey.Mint([]byte(signing), options)
-	client, err := aws(c.Context())
+	store, err := configTable(c.Context())
 	if err != nil {
 		return err
 	}
-	if err := dynamo.NewConfigTable(client, tables().Config).PutKey(c.Context(), record); err != nil {
+	if err := store.CreateKey(c.Context(), record, by()); err != nil {
 		return err
 	}
 	if o.asJSON {

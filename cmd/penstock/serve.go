@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"os"
@@ -15,6 +16,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/seed43908478/penstock/apikey"
+	"github.com/seed43908478/penstock/configstore"
+	"github.com/seed43908478/penstock/configstore/bolt"
+	configmemory "github.com/seed43908478/penstock/configstore/memory"
 	"github.com/seed43908478/penstock/engine"
 	"github.com/seed43908478/penstock/httpapi"
 	"github.com/seed43908478/penstock/limit"
@@ -34,6 +38,7 @@ type serveOptions struct {
 	config       string
 	addr         string
 	store        string
+	data         string
 	createTables bool
 	auth         string
 	verbose      bool
@@ -46,10 +51,12 @@ func newServe() *cobra.Command {
 		Short: "Run the whole system in one process",
 		Long: "Run the whole system in one process.\n\n" +
 			"Plans and tenants come from --config, else from ./penstock.yaml, else from a built-in example with the\n" +
-			"tenants acme and globex. With --store dynamodb the configuration is kept in the config table: a file\n" +
-			"is applied to it at start, as penstock apply would; the example only when the table has none yet.\n\n" +
+			"tenants acme and globex. With --data they and the keys are kept in a folder, with --store dynamodb in the\n" +
+			"config table: a file is applied to it at start, as penstock apply would; the example only when nothing is\n" +
+			"kept yet. What limits have counted is kept with --store dynamodb only.\n\n" +
 			"Environment: the usual AWS_… variables, AWS_ENDPOINT_URL_DYNAMODB for an emulator; PENSTOCK_STATE_TABLE\n" +
-			"(penstock-state), PENSTOCK_CONFIG_TABLE (penstock-config); PENSTOCK_SECRET signs keys (made at start when unset);\n" +
+			"(penstock-state), PENSTOCK_CONFIG_TABLE (penstock-config); PENSTOCK_SECRET signs keys (when unset, made\n" +
+			"at start, or once in the folder of --data);\n" +
 			"PENSTOCK_MAX_INSTANCES shares limits out while the table is away (10 when unset).",
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return serve(c.Context(), o) },
@@ -58,6 +65,7 @@ func newServe() *cobra.Command {
 	f.StringVar(&o.config, "config", "", "plans and tenants (default ./penstock.yaml, else a built-in example)")
 	f.StringVar(&o.addr, "addr", "127.0.0.1:8080", "address to listen on")
 	f.StringVar(&o.store, "store", "memory", "where state is kept: memory or dynamodb")
+	f.StringVar(&o.data, "data", "", "with memory: folder in which plans, tenants and keys are kept (default: they end with the process)")
 	f.BoolVar(&o.createTables, "create-tables", false, "with dynamodb: create the tables that are missing")
 	f.StringVar(&o.auth, "auth", "", "who may check: open or keys (default open on a loopback address; else keys must be said)")
 	f.BoolVar(&o.verbose, "verbose", false, "log every request")
@@ -73,11 +81,13 @@ func noArgs(c *cobra.Command, args []string) error {
 
 // A backend is what a server decides on: where state is kept and what the plans are.
 type backend struct {
-	store store.Store
-	plans httpapi.Snapshots
-	keys  apikey.Source
-	now   func() time.Time // what decisions take for the time; nil: this machine's clock
-	about []any            // for the log
+	store  store.Store
+	plans  *quota.Live
+	config *configstore.Store
+	secret secret
+	now    func() time.Time // what decisions take for the time; nil: this machine's clock
+	about  []any            // for the log
+	close  func() error
 }
 
 func serve(ctx context.Context, o serveOptions) error {
@@ -95,19 +105,30 @@ func serve(ctx context.Context, o serveOptions) error {
 	if err != nil {
 		return err
 	}
-	key, made := secret()
-	b, err := newBackend(ctx, o, auth, key)
+	b, err := newBackend(ctx, o)
 	if err != nil {
 		return err
 	}
-	if made && auth == httpapi.AuthKeys {
-		log.Warn("PENSTOCK_SECRET is not set: keys are signed with a secret made for this process and end with it")
+	defer func() {
+		if err := b.close(); err != nil {
+			log.Error("the data folder could not be closed", "error", err)
+		}
+	}()
+	if auth == httpapi.AuthKeys {
+		if b.secret.made {
+			log.Warn("PENSTOCK_SECRET is not set: keys are signed with a secret made for this process and end with it")
+		}
+		if o.store == storeMemory {
+			if err := printKey(ctx, b.config, b.secret); err != nil {
+				return err
+			}
+		}
 	}
 	handler := httpapi.New(httpapi.Options{
 		Decider:  engine.New(b.store, engine.Options{Instances: instances, Now: b.now}),
 		Plans:    b.plans,
 		Auth:     auth,
-		Verifier: apikey.NewVerifier(key, b.keys, apikey.VerifierOptions{}),
+		Verifier: apikey.NewVerifier(b.secret.value, b.config, apikey.VerifierOptions{}),
 		Logger:   log,
 	})
 	listener, err := net.Listen("tcp", o.addr)
@@ -176,47 +197,68 @@ func maxInstances() (int, error) {
 	return n, nil
 }
 
-func newBackend(ctx context.Context, o serveOptions, auth httpapi.Auth, secret []byte) (*backend, error) {
+const (
+	storeMemory = "memory"
+	storeDynamo = "dynamodb"
+)
+
+func newBackend(ctx context.Context, o serveOptions) (*backend, error) {
 	switch o.store {
-	case "memory":
-		return newMemory(o, auth, secret)
-	case "dynamodb":
+	case storeMemory:
+		return newMemory(ctx, o)
+	case storeDynamo:
 		return newDynamoDB(ctx, o)
 	}
 	return nil, usageError{fmt.Errorf("--store is memory or dynamodb, not %q", o.store)}
 }
 
-func newMemory(o serveOptions, auth httpapi.Auth, secret []byte) (*backend, error) {
+// localAge is how old the configuration may be that is asked for in this process: what
+// is changed through it is in force at once.
+const localAge = 50 * time.Millisecond
+
+func newMemory(ctx context.Context, o serveOptions) (b *backend, err error) {
 	if o.createTables {
 		return nil, usageError{errors.New("--create-tables goes with --store dynamodb")}
 	}
-	c, from, err := findConfig(o.config)
+	b = &backend{store: memory.New(), close: func() error { return nil }}
+	var items configstore.Items = configmemory.New()
+	kept := "nothing, see --data"
+	if o.data != "" {
+		file, err := bolt.Open(o.data)
+		if err != nil {
+			return nil, err
+		}
+		items, kept, b.close = file, o.data, file.Close
+		defer func() {
+			if b == nil {
+				_ = file.Close() // what went wrong before says more
+			}
+		}()
+	}
+	if b.secret, err = findSecret(o.data); err != nil {
+		return nil, err
+	}
+	b.config = configstore.New(items, configstore.Options{})
+	from, err := configure(ctx, b.config, o.config)
 	if err != nil {
 		return nil, err
 	}
-	snapshot, err := c.Compile()
-	if err != nil {
+	if b.plans, err = quota.NewLive(ctx, b.config, quota.LiveOptions{MaxAge: localAge, WholeUpTo: math.MaxInt}); err != nil {
 		return nil, err
 	}
-	keys := apikey.Static{}
-	if auth == httpapi.AuthKeys {
-		key, record := apikey.Mint(secret, apikey.Options{Scopes: []apikey.Scope{apikey.CheckAny}, Now: time.Now()})
-		keys[record.ID] = record
-		fmt.Println("A key that may check for every tenant, while this process runs:\n" + key)
-	}
-	if from == "" {
-		from = "built-in example"
-	}
-	return &backend{
-		store: memory.New(),
-		plans: func(context.Context) *quota.Snapshot { return snapshot },
-		keys:  keys,
-		about: []any{"store", "memory", "config", from},
-	}, nil
+	b.about = []any{"store", storeMemory, "config", from, "kept", kept}
+	return b, nil
 }
 
 func newDynamoDB(ctx context.Context, o serveOptions) (*backend, error) {
+	if o.data != "" {
+		return nil, usageError{errors.New("--data goes with --store memory: with dynamodb all is kept in the tables")}
+	}
 	client, err := aws(ctx)
+	if err != nil {
+		return nil, err
+	}
+	signing, err := findSecret("")
 	if err != nil {
 		return nil, err
 	}
@@ -226,12 +268,12 @@ func newDynamoDB(ctx context.Context, o serveOptions) (*backend, error) {
 			return nil, err
 		}
 	}
-	table := dynamo.NewConfigTable(client, names.Config)
-	from, err := configure(ctx, table, o.config)
+	config := configstore.New(dynamo.NewConfigTable(client, names.Config), configstore.Options{})
+	from, err := configure(ctx, config, o.config)
 	if err != nil {
 		return nil, err
 	}
-	live, err := quota.NewLive(ctx, table, quota.LiveOptions{})
+	live, err := quota.NewLive(ctx, config, quota.LiveOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("the plans of table %s: %w", names.Config, err)
 	}
@@ -241,11 +283,10 @@ func newDynamoDB(ctx context.Context, o serveOptions) (*backend, error) {
 		return nil, fmt.Errorf("table %s: %w", names.State, err)
 	}
 	return &backend{
-		store: dynamo.New(client, names.State, dynamo.WithClock(clock)),
-		plans: live.Snapshot,
-		keys:  table,
-		now:   clock.Now,
-		about: []any{"store", "dynamodb", "tables", names.State + ", " + names.Config, "config", from},
+		store: dynamo.New(client, names.State, dynamo.WithClock(clock)), now: clock.Now,
+		plans: live, config: config, secret: signing,
+		about: []any{"store", storeDynamo, "tables", names.State + ", " + names.Config, "config", from},
+		close: func() error { return nil },
 	}, nil
 }
 
@@ -278,25 +319,25 @@ func tryOut(ctx context.Context, s store.Store) error {
 	return all.Wait()
 }
 
-// configure applies a configuration file, or the example to a table that has none.
-func configure(ctx context.Context, table *dynamo.ConfigTable, path string) (from string, err error) {
+// configure applies a configuration file, or the example where nothing is kept yet.
+func configure(ctx context.Context, store *configstore.Store, path string) (from string, err error) {
 	c, from, err := findConfig(path)
 	if err != nil {
 		return "", err
 	}
 	if from == "" {
-		version, err := table.Version(ctx)
+		version, err := store.Version(ctx)
 		if err != nil {
 			return "", err
 		}
 		if version > 0 {
-			return fmt.Sprintf("version %d of the table", version), nil
+			return fmt.Sprintf("as it was kept, version %d", version), nil
 		}
 		from = "built-in example"
 	}
-	a, err := applyConfig(ctx, table, c)
+	a, err := applyConfig(ctx, store, c)
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%s, version %d of the table", from, a.Version), nil
+	return fmt.Sprintf("%s, version %d", from, a.Version), nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"github.com/seed43908478/penstock/apikey"
+	"github.com/seed43908478/penstock/configstore"
 	"github.com/seed43908478/penstock/engine"
 	"github.com/seed43908478/penstock/functions/internal/gateway"
 	"github.com/seed43908478/penstock/functions/internal/lambdaenv"
@@ -37,12 +38,12 @@ func newHandler() (*gateway.Handler, error) {
 		return nil, err
 	}
 	client := dynamo.NewClient(lambdaenv.Config(os.Getenv))
-	config := dynamo.NewConfigTable(client, s.configTable)
+	config := configstore.New(dynamo.NewConfigTable(client, s.configTable), configstore.Options{})
 	clock := dynamo.NewClock(nil)
 	state := dynamo.New(client, s.stateTable, dynamo.WithClock(clock))
 	return gateway.New(httpapi.New(httpapi.Options{
 		Decider:  engine.New(state, engine.Options{Instances: s.instances, Now: clock.Now}),
-		Plans:    httpapi.Snapshots(plans.Follow(config).Snapshot),
+		Plans:    plans.Follow(config),
 		Verifier: apikey.NewVerifier([]byte(s.secret), config, apikey.VerifierOptions{}),
 	}), httpapi.WithService), nil
 }

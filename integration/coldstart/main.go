@@ -19,6 +19,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed43908478/penstock/configstore"
 	"github.com/seed43908478/penstock/integration/build"
 	"github.com/seed43908478/penstock/integration/runtimeapi"
 	"github.com/seed43908478/penstock/quota"
@@ -101,16 +102,14 @@ func tables(ctx context.Context, endpoint string) ([]string, error) {
 	if err := dynamo.CreateTables(ctx, client, names); err != nil {
 		return nil, err
 	}
-	data, err := quota.Encode(quota.Config{
+	config := quota.Config{
 		Plans: map[string]quota.Plan{"free": {Limits: []quota.Limit{{
 			Name: "per-user", By: []string{"subject"}, Algorithm: "token_bucket", Quota: 1_000, Period: "1s",
 		}}}},
 		Tenants: map[string]quota.Tenant{"acme": {Plan: "free"}},
-	})
-	if err != nil {
-		return nil, err
 	}
-	if _, err := dynamo.NewConfigTable(client, names.Config).Save(ctx, data, 0); err != nil {
+	store := configstore.New(dynamo.NewConfigTable(client, names.Config), configstore.Options{})
+	if _, err := store.Apply(ctx, config, configstore.Precondition{}, configstore.By{Who: "coldstart"}, nil); err != nil {
 		return nil, err
 	}
 	return []string{

@@ -1,375 +1,239 @@
 package dynamo
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"strings"
+	"strconv"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/seed43908478/penstock/apikey"
+	"github.com/seed43908478/penstock/configstore"
 	"github.com/seed43908478/penstock/store"
 )
 
-// ErrConflict says that somebody else saved since the version that was to be replaced.
-var ErrConflict = errors.New("dynamo: the configuration was saved by somebody else meanwhile")
-
 const (
-	sortAttribute = "sk"
+	sortAttribute    = "sk"
+	versionAttribute = "version"
+	dataAttribute    = "data"
 
-	loadTimeout = 2 * time.Second
-	saveTimeout = 15 * time.Second
-
-	// An item holds at most 400 KB.
-	chunkSize = 350 << 10
-	// orphanAge is when the chunks of a save that never ended are nobody's any more.
-	orphanAge = time.Hour
-
-	versionKey = "config"
-	chunkKey   = "config-chunk"
-	apiKeyKey  = "key#"
+	// readTimeout and writeTimeout are for one call, with its retries.
+	readTimeout  = 2 * time.Second
+	writeTimeout = 5 * time.Second
 )
 
-// A ConfigTable keeps the configuration as one document with a version, and API
-// keys. It makes queries and point reads and writes only.
+// A ConfigTable keeps a configuration's items, for a [configstore.Store]. It makes
+// queries, point reads and conditional writes only; its reads are strongly consistent
+// and take at most 2 s, its writes 5 s.
 //
-// The document is compressed and cut into chunks. They are stored under a random id
-// first; then the version item is switched to that id, on the condition that it
-// still is the version to be replaced. A reader sees one version or the next, whole.
-//
-// Errors but [ErrConflict] are of type [*store.Error].
+// Errors but [configstore.ErrConflict] are of type [*store.Error].
 type ConfigTable struct {
 	client *dynamodb.Client
 	table  string
-	now    func() time.Time
 }
 
-// NewConfigTable returns the configuration in a table that [CreateTables] made.
+// NewConfigTable returns the items of a table that [CreateTables] made.
 func NewConfigTable(client *dynamodb.Client, table string) *ConfigTable {
-	return &ConfigTable{client: client, table: table, now: time.Now}
+	return &ConfigTable{client, table}
 }
 
-// A version is the version item: which chunks are the document.
-type version struct {
-	Number   int64
-	Chunks   chunks
-	Previous chunks // of the version before: readers may still be at it
-	Size     int    // of the document, bytes
-	Digest   []byte // SHA-256 of the document
-}
-
-// chunks are the N pieces stored under one id.
-type chunks struct {
-	ID string
-	N  int
-}
-
-// Version returns the version of the configuration with one read; 0 if none was ever saved.
-func (t *ConfigTable) Version(ctx context.Context) (int64, error) {
-	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
+// Get returns an item.
+func (t *ConfigTable) Get(ctx context.Context, k configstore.Key) (configstore.Item, bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	v, err := t.version(ctx)
-	return v.Number, err
-}
-
-// Load returns the newest configuration and its version; nil and 0 if none was ever
-// saved. It takes at most 2 s.
-func (t *ConfigTable) Load(ctx context.Context) (data []byte, number int64, err error) {
-	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
-	defer cancel()
-	v, err := t.version(ctx)
-	for err == nil && v.Number > 0 {
-		data, damage := t.document(ctx, v)
-		if damage == nil {
-			return data, v.Number, nil
-		}
-		// Two saves while the chunks were read may have deleted them. Then there is
-		// a newer version to read.
-		seen := v
-		if v, err = t.version(ctx); err == nil && v.Number == seen.Number {
-			return nil, 0, damage
-		}
-	}
-	return nil, 0, err
-}
-
-// Save replaces the version ifVersion of the configuration, 0 for none, and returns
-// the version it is now. The error is [ErrConflict] when the version is another. It
-// takes at most 15 s.
-func (t *ConfigTable) Save(ctx context.Context, data []byte, ifVersion int64) (int64, error) {
-	ctx, cancel := context.WithTimeout(ctx, saveTimeout)
-	defer cancel()
-	old, err := t.version(ctx)
-	if err != nil {
-		return 0, err
-	}
-	if old.Number != ifVersion {
-		return 0, ErrConflict
-	}
-	packed := pack(data)
-	digest := sha256.Sum256(data)
-	next := version{
-		Number: ifVersion + 1, Previous: old.Chunks,
-		Chunks: chunks{newChunkID(t.now()), (len(packed) + chunkSize - 1) / chunkSize},
-		Size:   len(data), Digest: digest[:],
-	}
-	if err := t.putChunks(ctx, next.Chunks, packed); err != nil {
-		return 0, err
-	}
-	if err := t.switchTo(ctx, next, old); err != nil {
-		if errors.Is(err, ErrConflict) {
-			t.deleteChunks(ctx, next.Chunks)
-		}
-		return 0, err
-	}
-	t.deleteChunks(ctx, old.Previous)
-	t.deleteOrphans(ctx, next)
-	return next.Number, nil
-}
-
-// Key returns the record of an API key, if there is one.
-func (t *ConfigTable) Key(ctx context.Context, id string) (r apikey.Record, ok bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
-	defer cancel()
-	item, err := t.get(ctx, apiKeyKey+id, "record")
-	if err != nil || item == nil {
-		return r, false, err
-	}
-	if err := json.Unmarshal(bytesOf(item["record"]), &r); err != nil {
-		return r, false, invalid("key %q: %w", id, err)
-	}
-	return r, true, nil
-}
-
-// PutKey stores the record of an API key, in place of one with the same id.
-func (t *ConfigTable) PutKey(ctx context.Context, r apikey.Record) error {
-	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
-	defer cancel()
-	record, err := json.Marshal(r)
-	if err != nil {
-		return invalid("key %q: %w", r.ID, err)
-	}
-	item := configKey(apiKeyKey+r.ID, "record")
-	item["record"] = &types.AttributeValueMemberB{Value: record}
-	return t.put(ctx, &dynamodb.PutItemInput{Item: item})
-}
-
-func (t *ConfigTable) version(ctx context.Context) (version, error) {
-	item, err := t.get(ctx, versionKey, "version")
-	if err != nil || item == nil {
-		return version{}, err
-	}
-	return readVersion(item)
-}
-
-// switchTo makes next the version, if old still is.
-func (t *ConfigTable) switchTo(ctx context.Context, next, old version) error {
-	item := configKey(versionKey, "version")
-	item["version"] = numeral(next.Number)
-	item["id"] = &types.AttributeValueMemberS{Value: next.Chunks.ID}
-	item["chunks"] = numeral(int64(next.Chunks.N))
-	item["previous_id"] = &types.AttributeValueMemberS{Value: next.Previous.ID}
-	item["previous_chunks"] = numeral(int64(next.Previous.N))
-	item["size"] = numeral(int64(next.Size))
-	item["digest"] = &types.AttributeValueMemberB{Value: next.Digest}
-	in := &dynamodb.PutItemInput{
-		Item:                                item,
-		ExpressionAttributeNames:            map[string]string{"#v": "version"},
-		ConditionExpression:                 aws.String("attribute_not_exists(#v)"),
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	}
-	if old.Number > 0 {
-		in.ConditionExpression = aws.String("#v = :v")
-		in.ExpressionAttributeValues = map[string]types.AttributeValue{":v": numeral(old.Number)}
-	}
-	err := t.put(ctx, in)
-	if failed, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
-		// The SDK's second attempt finds what the first has done if its answer was lost.
-		if there, err := readVersion(failed.Item); err == nil && there.Chunks.ID == next.Chunks.ID {
-			return nil
-		}
-		return ErrConflict
-	}
-	return err
-}
-
-func (t *ConfigTable) putChunks(ctx context.Context, c chunks, packed []byte) error {
-	for n := range c.N {
-		item := configKey(chunkKey, c.sort(n))
-		item["data"] = &types.AttributeValueMemberB{Value: packed[n*chunkSize : min(len(packed), (n+1)*chunkSize)]}
-		if err := t.put(ctx, &dynamodb.PutItemInput{Item: item}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// document reads the chunks of a version.
-func (t *ConfigTable) document(ctx context.Context, v version) ([]byte, error) {
-	var packed []byte
-	for n := range v.Chunks.N {
-		item, err := t.get(ctx, chunkKey, v.Chunks.sort(n))
-		if err != nil {
-			return nil, err
-		}
-		if item == nil {
-			return nil, invalid("version %d of the configuration has lost chunk %d of %d", v.Number, n+1, v.Chunks.N)
-		}
-		packed = append(packed, bytesOf(item["data"])...)
-	}
-	data, err := unpack(packed, v.Size)
-	if err != nil {
-		return nil, invalid("version %d of the configuration: %w", v.Number, err)
-	}
-	if digest := sha256.Sum256(data); !bytes.Equal(digest[:], v.Digest) {
-		return nil, invalid("version %d of the configuration is damaged: its digest is %x, not %x", v.Number, digest, v.Digest)
-	}
-	return data, nil
-}
-
-// deleteChunks deletes chunks. What it cannot delete now is deleted as an orphan.
-func (t *ConfigTable) deleteChunks(ctx context.Context, c chunks) {
-	for n := range c.N {
-		if t.deleteChunk(ctx, c.sort(n)) != nil {
-			return
-		}
-	}
-}
-
-func (t *ConfigTable) deleteChunk(ctx context.Context, sort string) error {
-	_, err := t.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &t.table, Key: configKey(chunkKey, sort)})
-	return err
-}
-
-// deleteOrphans deletes the old chunks that are not a version's: of saves that died
-// on their way. What it cannot delete, the next save does.
-func (t *ConfigTable) deleteOrphans(ctx context.Context, v version) {
-	pages := dynamodb.NewQueryPaginator(t.client, &dynamodb.QueryInput{
-		TableName:                &t.table,
-		KeyConditionExpression:   aws.String("#p = :p AND #s < :s"),
-		ProjectionExpression:     aws.String("#s"),
-		ExpressionAttributeNames: map[string]string{"#p": keyAttribute, "#s": sortAttribute},
-		ExpressionAttributeValues: map[string]types.AttributeValue{
-			":p": &types.AttributeValueMemberS{Value: chunkKey},
-			":s": &types.AttributeValueMemberS{Value: chunkTime(t.now().Add(-orphanAge))},
-		},
-	})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return
-		}
-		for _, item := range page.Items {
-			sort := stringOf(item[sortAttribute])
-			if !v.Chunks.have(sort) && !v.Previous.have(sort) && t.deleteChunk(ctx, sort) != nil {
-				return
-			}
-		}
-	}
-}
-
-// get reads an item, strongly consistent; nil if there is none.
-func (t *ConfigTable) get(ctx context.Context, pk, sk string) (map[string]types.AttributeValue, error) {
 	sent := &sending{}
 	out, err := t.client.GetItem(ctx, &dynamodb.GetItemInput{
-		TableName: &t.table, Key: configKey(pk, sk), ConsistentRead: aws.Bool(true),
+		TableName: &t.table, Key: configKey(k), ConsistentRead: aws.Bool(true),
 	}, sent.option)
 	if err != nil {
-		e := translate(err, sent)
-		e.Unknown = false // nothing was to be written
-		return nil, e
+		return configstore.Item{}, false, readError(err, sent)
 	}
-	return out.Item, nil
+	if out.Item == nil {
+		return configstore.Item{}, false, nil
+	}
+	item, err := readItem(out.Item)
+	return item, err == nil, err
 }
 
-func (t *ConfigTable) put(ctx context.Context, in *dynamodb.PutItemInput) error {
-	in.TableName = &t.table
+// Query returns a page of a range.
+func (t *ConfigTable) Query(ctx context.Context, r configstore.Range) ([]configstore.Item, bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
 	sent := &sending{}
-	if _, err := t.client.PutItem(ctx, in, sent.option); err != nil {
-		return translate(err, sent)
-	}
-	return nil
-}
-
-func readVersion(item map[string]types.AttributeValue) (v version, err error) {
-	if v.Number, err = numberOf(item["version"]); err != nil {
-		return version{}, invalid("the version of the configuration: %w", err)
-	}
-	for _, n := range []struct {
-		attribute string
-		value     *int
-	}{{"chunks", &v.Chunks.N}, {"previous_chunks", &v.Previous.N}, {"size", &v.Size}} {
-		value, err := numberOf(item[n.attribute])
-		if err != nil {
-			return version{}, invalid("%s of the configuration: %w", n.attribute, err)
-		}
-		*n.value = int(value)
-	}
-	v.Chunks.ID, v.Previous.ID, v.Digest = stringOf(item["id"]), stringOf(item["previous_id"]), bytesOf(item["digest"])
-	return v, nil
-}
-
-// sort is the sort key of a chunk.
-func (c chunks) sort(n int) string { return fmt.Sprintf("%s/%06d", c.ID, n) }
-
-// have reports whether a sort key is that of one of them.
-func (c chunks) have(sort string) bool { return c.ID != "" && strings.HasPrefix(sort, c.ID+"/") }
-
-// newChunkID is when it was made, so that the old are known, and chance, so that
-// two who save at once do not mix.
-func newChunkID(now time.Time) string { return chunkTime(now) + rand.Text() }
-
-func chunkTime(t time.Time) string { return fmt.Sprintf("%012x", t.UnixMilli()) }
-
-func configKey(pk, sk string) map[string]types.AttributeValue {
-	return map[string]types.AttributeValue{
-		keyAttribute:  &types.AttributeValueMemberS{Value: pk},
-		sortAttribute: &types.AttributeValueMemberS{Value: sk},
-	}
-}
-
-func pack(data []byte) []byte {
-	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
-	// A buffer takes everything.
-	_, _ = w.Write(data)
-	_ = w.Close()
-	return b.Bytes()
-}
-
-// unpack reads no more than the size that was stored.
-func unpack(packed []byte, size int) ([]byte, error) {
-	r, err := gzip.NewReader(bytes.NewReader(packed))
+	out, err := t.client.Query(ctx, t.query(r), sent.option)
 	if err != nil {
-		return nil, err
+		return nil, false, readError(err, sent)
 	}
-	return io.ReadAll(io.LimitReader(r, int64(size)+1))
+	items := make([]configstore.Item, len(out.Items))
+	for i, found := range out.Items {
+		if items[i], err = readItem(found); err != nil {
+			return nil, false, err
+		}
+	}
+	return items, out.LastEvaluatedKey != nil, nil
 }
 
-func invalid(format string, args ...any) error {
-	return &store.Error{Reason: store.Invalid, Err: fmt.Errorf(format, args...)}
+func (t *ConfigTable) query(r configstore.Range) *dynamodb.QueryInput {
+	in := &dynamodb.QueryInput{
+		TableName: &t.table, ConsistentRead: aws.Bool(true),
+		ScanIndexForward:          aws.Bool(!r.Descending),
+		Limit:                     aws.Int32(int32(min(r.Limit, 10_000))), //nolint:gosec // small
+		ExpressionAttributeNames:  map[string]string{"#p": keyAttribute},
+		ExpressionAttributeValues: map[string]types.AttributeValue{":p": text(r.PK)},
+	}
+	condition := "#p = :p"
+	switch {
+	case r.From != "" && r.To != "":
+		condition += " AND #s BETWEEN :from AND :to"
+	case r.From != "":
+		condition += " AND #s >= :from"
+	case r.To != "":
+		condition += " AND #s <= :to"
+	}
+	in.KeyConditionExpression = &condition
+	if r.From != "" {
+		in.ExpressionAttributeValues[":from"] = text(r.From)
+	}
+	if r.To != "" {
+		in.ExpressionAttributeValues[":to"] = text(r.To)
+	}
+	if r.KeysOnly {
+		in.ProjectionExpression = aws.String("#p, #s, #v")
+		in.ExpressionAttributeNames["#v"] = versionAttribute
+	}
+	if r.From != "" || r.To != "" || r.KeysOnly {
+		in.ExpressionAttributeNames["#s"] = sortAttribute
+	}
+	if r.After != "" {
+		in.ExclusiveStartKey = configKey(configstore.Key{PK: r.PK, SK: r.After})
+	}
+	return in
 }
+
+// Transact writes a transaction. One item without a condition is written by itself,
+// which costs half.
+func (t *ConfigTable) Transact(ctx context.Context, tx configstore.Transaction) error {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	sent := &sending{}
+	var err error
+	switch {
+	case len(tx.If) == 0 && len(tx.Deletes) == 0 && len(tx.Puts) == 1:
+		_, err = t.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &t.table, Item: configItem(tx.Puts[0])}, sent.option)
+	case len(tx.If) == 0 && len(tx.Puts) == 0 && len(tx.Deletes) == 1:
+		_, err = t.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &t.table, Key: configKey(tx.Deletes[0])}, sent.option)
+	default:
+		// The SDK gives it a token: its second attempt, after a lost answer, is known as the same.
+		_, err = t.client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: t.writes(tx)}, sent.option)
+	}
+	if err == nil {
+		return nil
+	}
+	if canceled, ok := errors.AsType[*types.TransactionCanceledException](err); ok {
+		return cancellation(canceled)
+	}
+	if _, ok := errors.AsType[*types.TransactionConflictException](err); ok {
+		return configstore.ErrConflict
+	}
+	return translate(err, sent)
+}
+
+// writes returns the parts of a transaction. DynamoDB takes one for each item, so a
+// condition about an item that is written goes with that.
+func (t *ConfigTable) writes(tx configstore.Transaction) []types.TransactWriteItem {
+	conditions := make(map[configstore.Key]int64, len(tx.If))
+	for _, c := range tx.If {
+		conditions[c.Key] = c.Version
+	}
+	take := func(k configstore.Key) (expression *string, names map[string]string, values map[string]types.AttributeValue) {
+		version, ok := conditions[k]
+		delete(conditions, k)
+		switch {
+		case !ok:
+			return nil, nil, nil
+		case version == 0:
+			return aws.String("attribute_not_exists(#p)"), map[string]string{"#p": keyAttribute}, nil
+		}
+		return aws.String("#v = :v"), map[string]string{"#v": versionAttribute}, map[string]types.AttributeValue{":v": numeral(version)}
+	}
+	var items []types.TransactWriteItem
+	for _, p := range tx.Puts {
+		put := &types.Put{TableName: &t.table, Item: configItem(p)}
+		put.ConditionExpression, put.ExpressionAttributeNames, put.ExpressionAttributeValues = take(p.Key)
+		items = append(items, types.TransactWriteItem{Put: put})
+	}
+	for _, k := range tx.Deletes {
+		del := &types.Delete{TableName: &t.table, Key: configKey(k)}
+		del.ConditionExpression, del.ExpressionAttributeNames, del.ExpressionAttributeValues = take(k)
+		items = append(items, types.TransactWriteItem{Delete: del})
+	}
+	for _, c := range tx.If {
+		if _, left := conditions[c.Key]; left {
+			check := &types.ConditionCheck{TableName: &t.table, Key: configKey(c.Key)}
+			check.ConditionExpression, check.ExpressionAttributeNames, check.ExpressionAttributeValues = take(c.Key)
+			items = append(items, types.TransactWriteItem{ConditionCheck: check})
+		}
+	}
+	return items
+}
+
+// cancellation is why a transaction was not written. A condition that failed counts
+// for more than what else there is, as nothing else will change that.
+func cancellation(e *types.TransactionCanceledException) error {
+	reason := store.Throttled
+	for _, r := range e.CancellationReasons {
+		switch aws.ToString(r.Code) {
+		case "ConditionalCheckFailed", "TransactionConflict":
+			return configstore.ErrConflict
+		case "ValidationError", "ItemCollectionSizeLimitExceeded":
+			reason = store.Invalid
+		}
+	}
+	return &store.Error{Reason: reason, Err: e}
+}
+
+// readError is the error of a read: nothing was to be written.
+func readError(err error, sent *sending) error {
+	e := translate(err, sent)
+	e.Unknown = false
+	return e
+}
+
+func configKey(k configstore.Key) map[string]types.AttributeValue {
+	return map[string]types.AttributeValue{keyAttribute: text(k.PK), sortAttribute: text(k.SK)}
+}
+
+func configItem(i configstore.Item) map[string]types.AttributeValue {
+	item := configKey(i.Key)
+	if i.Version != 0 {
+		item[versionAttribute] = numeral(i.Version)
+	}
+	item[dataAttribute] = &types.AttributeValueMemberB{Value: i.Data}
+	return item
+}
+
+// readItem reads an item. One without data is of somebody else, or of an older version.
+func readItem(found map[string]types.AttributeValue) (item configstore.Item, err error) {
+	item.PK, item.SK = stringOf(found[keyAttribute]), stringOf(found[sortAttribute])
+	if b, ok := found[dataAttribute].(*types.AttributeValueMemberB); ok {
+		item.Data = b.Value
+	}
+	if v, ok := found[versionAttribute]; ok {
+		if item.Version, err = numberOf(v); err != nil {
+			return item, &store.Error{Reason: store.Invalid, Err: fmt.Errorf("the version of item %s %s: %w", strconv.Quote(item.PK), strconv.Quote(item.SK), err)}
+		}
+	}
+	return item, nil
+}
+
+func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 
 func stringOf(v types.AttributeValue) string {
 	if s, ok := v.(*types.AttributeValueMemberS); ok {
 		return s.Value
 	}
 	return ""
-}
-
-func bytesOf(v types.AttributeValue) []byte {
-	if b, ok := v.(*types.AttributeValueMemberB); ok {
-		return b.Value
-	}
-	return nil
 }

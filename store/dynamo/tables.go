@@ -15,7 +15,7 @@ import (
 // Tables names the two tables. A name has at least 3 characters.
 type Tables struct {
 	State  string // what limits have counted: a [Store]
-	Config string // plans, tenants and keys: a [ConfigTable]
+	Config string // plans, tenants, keys and their audit: a [ConfigTable]
 }
 
 // CreateTables creates the tables where they are missing, on demand, and waits until

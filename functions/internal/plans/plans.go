@@ -1,7 +1,6 @@
 // Package plans has a function load its configuration when the first call comes.
 //
-//	p := plans.Follow(table)
-//	httpapi.Options{Plans: httpapi.Snapshots(p.Snapshot)}
+//	httpapi.Options{Plans: plans.Follow(store)}
 //
 // Not before, in the background: Lambda starts functions ahead of time too, and freezes
 // them until there is a call, with the load half done. And what cannot be loaded does not
@@ -11,6 +10,7 @@ package plans
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -42,11 +42,23 @@ type Plans struct {
 // Follow returns the plans that loader has. It does not ask it yet.
 func Follow(loader quota.Loader) *Plans { return &Plans{loader: loader} }
 
-// Snapshot returns what is in force, or nil when nothing could be loaded yet. It waits
-// for the first load, but no longer than a second.
-func (p *Plans) Snapshot(ctx context.Context) *quota.Snapshot {
+var errNotLoaded = errors.New("the plans were not loaded yet")
+
+// Match returns the items a request counts in, by what is in force. The error is
+// [quota.ErrUnknownTenant], or says why that cannot be known now.
+func (p *Plans) Match(ctx context.Context, r quota.Request) ([]quota.Item, error) {
+	live := p.await(ctx)
+	if live == nil {
+		return nil, errNotLoaded
+	}
+	return live.Match(ctx, r)
+}
+
+// await returns what follows the configuration, or nil when nothing could be loaded
+// yet. It waits for the first load, but no longer than a second.
+func (p *Plans) await(ctx context.Context) *quota.Live {
 	if live := p.live.Load(); live != nil {
-		return live.Snapshot(ctx)
+		return live
 	}
 	if flight := p.join(); flight != nil {
 		timer := time.NewTimer(firstWait)
@@ -57,10 +69,7 @@ func (p *Plans) Snapshot(ctx context.Context) *quota.Snapshot {
 		case <-ctx.Done():
 		}
 	}
-	if live := p.live.Load(); live != nil {
-		return live.Snapshot(ctx)
-	}
-	return nil
+	return p.live.Load()
 }
 
 // join returns the load under way, or starts one; nil when one has just failed.

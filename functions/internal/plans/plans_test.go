@@ -33,27 +33,32 @@ func (t *table) set(takes time.Duration, err error) {
 	t.takes, t.err = takes, err
 }
 
-func (t *table) Version(context.Context) (int64, error) {
+func (t *table) Manifest(context.Context) ([]byte, int64, error) {
 	t.mu.Lock()
 	t.asked++
 	takes, err := t.takes, t.err
 	t.mu.Unlock()
 	time.Sleep(takes)
-	return 1, err
+	if err != nil {
+		return nil, 0, err
+	}
+	data, err := quota.Manifest{Version: 1, Plans: "plans", Tenants: []string{"tenants"}, Count: 1}.Encode()
+	return data, 1, err
 }
 
-func (t *table) Load(context.Context) (data []byte, version int64, err error) {
-	data, err = quota.Encode(quota.Config{Plans: map[string]quota.Plan{"free": {}}, Tenants: map[string]quota.Tenant{"acme": {Plan: "free"}}})
-	return data, 1, err
+func (t *table) Part(_ context.Context, name string) ([]byte, error) {
+	if name == "plans" {
+		return quota.EncodePlans(map[string]quota.SavedPlan{"free": {}})
+	}
+	return quota.EncodeTenants(map[string]quota.SavedTenant{"acme": {Tenant: quota.Tenant{Plan: "free"}}})
 }
 
 // loaded fails unless acme is known, after exactly so long.
 func loaded(t *testing.T, p *plans.Plans, after time.Duration) {
 	t.Helper()
 	begin := time.Now()
-	s := p.Snapshot(t.Context())
-	if s == nil || s.Tenants() != 1 {
-		t.Fatalf("snapshot %v, want one with acme", s)
+	if _, err := p.Match(t.Context(), quota.Request{Tenant: "acme"}); err != nil {
+		t.Fatalf("%v, want acme known", err)
 	}
 	if took := time.Since(begin); took != after {
 		t.Errorf("waited %s, want %s", took, after)
@@ -64,8 +69,8 @@ func loaded(t *testing.T, p *plans.Plans, after time.Duration) {
 func missing(t *testing.T, p *plans.Plans, after time.Duration) {
 	t.Helper()
 	begin := time.Now()
-	if s := p.Snapshot(t.Context()); s != nil {
-		t.Fatalf("snapshot %v, want none", s)
+	if _, err := p.Match(t.Context(), quota.Request{Tenant: "acme"}); err == nil || errors.Is(err, quota.ErrUnknownTenant) {
+		t.Fatalf("%v, want that it is not known", err)
 	}
 	if took := time.Since(begin); took != after {
 		t.Errorf("waited %s, want %s", took, after)
@@ -127,8 +132,8 @@ func TestACallerWhoLeavesIsNotHeld(t *testing.T) {
 		p := plans.Follow(&table{takes: 500 * time.Millisecond})
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 		defer cancel()
-		if s := p.Snapshot(ctx); s != nil {
-			t.Errorf("snapshot %v, want none", s)
+		if _, err := p.Match(ctx, quota.Request{Tenant: "acme"}); err == nil {
+			t.Error("found what was not loaded")
 		}
 		loaded(t, p, 490*time.Millisecond) // the load was not the caller's
 	})
