@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/seed43908478/penstock/limit"
 )
@@ -51,6 +50,8 @@ type ExplainedLimit struct {
 	// ID is that of [Rule], and Item the key of [Item]; empty for a limit that is off.
 	ID   string `json:"id,omitempty"`
 	Item string `json:"item,omitempty"`
+	// Shards is that of [Item].
+	Shards int `json:"shards,omitzero"`
 }
 
 // Explain says which limits a request has, and why not the others. The error is [ErrUnknownTenant].
@@ -106,7 +107,8 @@ func explain(r *Request, l Limit, from Origin, revision int64, replaces bool) Ex
 	}
 	parts := newParts(l.By)
 	e.ID = l.Name + "." + made.Code()
-	e.Item = key(r, parts, strings.Join(canonical(l.By), "+"))
+	e.Item = key(r, parts, groupName(l.By, l.shards()))
+	e.Shards = l.shards()
 	e.Reason = l.Match.mismatch(r)
 	e.Matched = e.Reason == ""
 	return e
