@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"time"
+
+	"github.com/seed43908478/penstock/store/dynamo"
 )
 
 // A fleet is several penstock serve processes on one table.
@@ -22,7 +24,12 @@ type fleet struct {
 	client    *http.Client
 }
 
+// tables are those that the processes use.
+var tables = dynamo.Tables{State: "penstock-state", Config: "penstock-config"}
+
 // config has a limit for each measurement, chosen by the resource.
+func (s settings) config() string { return fmt.Sprintf(config, s.period) }
+
 const config = `
 plans:
   measured:
@@ -36,12 +43,18 @@ plans:
       - {name: rate, match: {resource: rate}, by: [subject], algorithm: token_bucket, quota: 50, period: 1s, burst: 50, on_store_error: deny}
       - {name: lossy, match: {resource: lossy}, by: [subject], algorithm: token_bucket, quota: 10000, period: 24h, on_store_error: deny}
       - {name: local, match: {resource: local}, by: [subject], algorithm: token_bucket, quota: 100, period: 1s, on_store_error: local}
+      - {name: interval, match: {resource: interval}, by: [resource, subject], algorithm: interval_refill, quota: 10, period: %s, on_store_error: deny}
+      - {name: away-bucket, match: {resource: away-bucket}, by: [resource, subject], algorithm: token_bucket, quota: 80, period: day, on_store_error: local}
+      - {name: away-log, match: {resource: away-log}, by: [resource, subject], algorithm: sliding_window_log, quota: 80, period: hour, on_store_error: local}
+      - {name: away-window, match: {resource: away-window}, by: [resource, subject], algorithm: fixed_window, quota: 80, period: day, on_store_error: local}
+      - {name: away-refill, match: {resource: away-refill}, by: [resource, subject], algorithm: interval_refill, quota: 80, period: day, on_store_error: local}
+      - {name: away-few, match: {resource: away-few}, by: [resource, subject], algorithm: token_bucket, quota: 5, period: day, on_store_error: local}
 tenants:
   acme: {plan: measured}
 `
 
-// build compiles penstock into a folder.
-func build(ctx context.Context, folder string) (binary string, err error) {
+// build compiles penstock into a folder, and puts its configuration beside it.
+func build(ctx context.Context, folder, config string) (binary string, err error) {
 	binary = filepath.Join(folder, "penstock")
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", binary, "github.com/seed43908478/penstock/cmd/penstock")
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -103,6 +116,7 @@ type answer struct {
 	took    time.Duration
 	Allowed bool   `json:"allowed"`
 	Retry   int64  `json:"retry_after_ms"`
+	Reset   int64  `json:"reset_after_ms"`
 	Source  string `json:"source"`
 	Reason  string `json:"reason"`
 	Title   string `json:"title"`

@@ -17,9 +17,9 @@ import (
 
 // A measurement is what all measurements work with.
 type measurement struct {
-	binary             string
-	table              *dynamotest.Server
-	processes, callers int
+	settings
+	binary string
+	table  *dynamotest.Server
 }
 
 // exact is a storm of 1,000 attempts on a key with 100 permits.
@@ -141,7 +141,6 @@ func (m measurement) window(ctx context.Context, r *report) error {
 		return err
 	}
 	client := dynamotest.NewClient(m.table.Endpoint())
-	tables := dynamo.Tables{State: "penstock-state", Config: "penstock-config"}
 	if err := dynamo.CreateTables(ctx, client, tables); err != nil {
 		return err
 	}
