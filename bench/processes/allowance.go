@@ -12,12 +12,12 @@ import (
 type allowance struct {
 	Resource string `json:"limit"`
 	Quota    int    `json:"quota"`
-	// UsedUp is whether the keys were used up at the table before; else nobody had called for them.
-	UsedUp bool `json:"used_up_before"`
-	Keys   int  `json:"keys"`
-	// LeastBefore is what the table admitted before, of the key with the least of it.
-	LeastBefore int `json:"least_admitted_before"`
-	// Most and Least are what one key was let pass during the outage.
+	Keys     int    `json:"keys"`
+	// Called is whether the keys were called for before the outage, and UsedUp how many of
+	// them the table then said were used up.
+	Called bool `json:"called_before"`
+	UsedUp int  `json:"used_up_before"`
+	// Most and Least are what one key was let pass without the table.
 	Most  int `json:"most_admitted_of_a_key"`
 	Least int `json:"least_admitted_of_a_key"`
 
@@ -26,9 +26,10 @@ type allowance struct {
 
 // allowed is what one key was let pass.
 type allowed struct {
-	of             *allowance
-	subject        string
-	before, during int
+	of      *allowance
+	subject string
+	usedUp  bool
+	passed  int
 }
 
 type allowances []*allowance
@@ -43,10 +44,10 @@ var awayLimits = []struct {
 func newAllowances() (all allowances) {
 	const keysEach = 2
 	for _, l := range awayLimits {
-		for _, used := range []bool{true, false} {
-			of := &allowance{Resource: l.resource, Quota: l.quota, UsedUp: used, Keys: keysEach}
+		for _, called := range []bool{true, false} {
+			of := &allowance{Resource: l.resource, Quota: l.quota, Called: called, Keys: keysEach}
 			for i := range keysEach {
-				of.keys = append(of.keys, &allowed{of: of, subject: fmt.Sprintf("%v-%d", used, i)})
+				of.keys = append(of.keys, &allowed{of: of, subject: fmt.Sprintf("called-%v-%d", called, i)})
 			}
 			all = append(all, of)
 		}
@@ -54,25 +55,27 @@ func newAllowances() (all allowances) {
 	return all
 }
 
-// next returns the key of the n-th call. Those that are to be new to the table's absence
-// are not called for before.
+// next returns the key of the n-th call. Those that are to be new when the table goes
+// away are not called for before.
 func (all allowances) next(n int, p phase) *allowed {
 	of := all[n%len(all)]
-	if p == there && !of.UsedUp {
+	if p == there && !of.Called {
 		of = all[n%len(all)-1]
 	}
 	return of.keys[n/len(all)%len(of.keys)]
 }
 
-// count takes an answer into the account. What the table admits after it was asked to
-// come back shows that it is there; what is admitted without it counts, whenever it is.
+// count takes an answer into the account. What is let pass without the table counts
+// whenever it is, also when the table was there but slow. What the table itself admits
+// after it was asked to come back shows that it is there.
 func (k *allowed) count(a answer, p phase) {
+	degraded := a.Degraded != string(engine.NotDegraded)
 	switch {
-	case k == nil || !a.Allowed:
-	case p == away, a.Degraded != string(engine.NotDegraded):
-		k.during++
-	case p == there:
-		k.before++
+	case k == nil:
+	case a.Allowed && (p == away || degraded):
+		k.passed++
+	case p == there && !degraded && a.Reason == string(engine.QuotaUsed):
+		k.usedUp = true
 	}
 }
 
@@ -80,7 +83,7 @@ func (k *allowed) count(a answer, p phase) {
 func (all allowances) used() bool {
 	for _, of := range all {
 		for _, k := range of.keys {
-			if of.UsedUp && k.before < of.Quota {
+			if of.Called && !k.usedUp {
 				return false
 			}
 		}
@@ -90,10 +93,12 @@ func (all allowances) used() bool {
 
 func (all allowances) conclude() allowances {
 	for _, of := range all {
-		of.LeastBefore, of.Least = of.keys[0].before, of.keys[0].during
+		of.Least = of.keys[0].passed
 		for _, k := range of.keys {
-			of.LeastBefore = min(of.LeastBefore, k.before)
-			of.Least, of.Most = min(of.Least, k.during), max(of.Most, k.during)
+			of.Least, of.Most = min(of.Least, k.passed), max(of.Most, k.passed)
+			if k.usedUp {
+				of.UsedUp++
+			}
 		}
 	}
 	return all

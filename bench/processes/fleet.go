@@ -12,6 +12,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/seed43908478/penstock/store/dynamo"
@@ -124,6 +127,12 @@ type answer struct {
 	Left    int64  `json:"remaining"`
 	// Degraded says which rung of the fallback answered.
 	Degraded string `json:"degraded"`
+}
+
+// said tells answers apart, as in "429 Quota Exceeded quota memory known".
+func (a answer) said() string {
+	parts := []string{strconv.Itoa(a.status), a.Title, a.Reason, a.Source, a.Degraded, a.Outcome}
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " ")
 }
 
 // check asks the i-th process.

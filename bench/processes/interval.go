@@ -19,7 +19,8 @@ type intervals struct {
 	PeriodMS int64 `json:"period_ms"`
 	Quota    int64 `json:"quota"`
 	Calls    int   `json:"calls"`
-	Errors   int   `json:"errors"`
+	// Errors are calls that got neither 200 nor 429, by what they got.
+	Errors map[string]int `json:"errors"`
 	// Unplaced is how many were admitted and cannot be said to be of one interval.
 	Unplaced  int         `json:"unplaced"`
 	Intervals []*interval `json:"intervals"`
@@ -65,7 +66,7 @@ func (m measurement) intervals(ctx context.Context, r *report) error {
 	if err != nil {
 		return err
 	}
-	x := intervals{PeriodMS: m.period.Milliseconds(), Quota: intervalQuota, period: m.period}
+	x := intervals{PeriodMS: m.period.Milliseconds(), Quota: intervalQuota, Errors: map[string]int{}, period: m.period}
 	for len(x.Intervals) <= m.rounds { // the one after the last shows its end
 		x.burst(ctx, m, f)
 		began, n, err := registers(ctx)
@@ -146,8 +147,10 @@ func (x *intervals) conclude() {
 		c := &x.calls[i]
 		x.Calls++
 		switch {
-		case c.err != nil || c.status != 200 && c.status != 429:
-			x.Errors++
+		case c.err != nil:
+			x.Errors["no answer"]++
+		case c.status != 200 && c.status != 429:
+			x.Errors[c.said()]++
 		case !c.Allowed:
 		default:
 			if in := x.of(c); in != nil {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -20,13 +18,15 @@ import (
 // An outage is what callers see while the table is away.
 type outage struct {
 	What string `json:"what"`
-	// Answers are counted by status, reason and rung: "503 store_error".
+	// Answers are counted by what they said: status, reason, rung.
 	Answers map[string]int `json:"answers"`
 	Errors  int            `json:"errors"` // calls without an answer
 	// LongestMS is the longest any call took while the table was away, LongestAfterMS
 	// when it was back: a DynamoDB Local that has just started is slow.
 	LongestMS      int64 `json:"longest_ms"`
 	LongestAfterMS int64 `json:"longest_after_ms"`
+	// UnansweredAfter is how many writes the table that was back did not answer in time.
+	UnansweredAfter int `json:"unanswered_after"`
 	// RecoveredMS is how long after the table was back it decided again, AllRecoveredMS
 	// until it had for every process; -1 when it did not.
 	RecoveredMS    int64 `json:"recovered_ms"`
@@ -215,6 +215,9 @@ func (o *outageRun) count(a answer, err error) {
 		return
 	case back:
 		o.LongestAfterMS = max(o.LongestAfterMS, a.took.Milliseconds())
+		if a.Outcome == "unknown" {
+			o.UnansweredAfter++
+		}
 		return
 	case away, returning:
 	}
@@ -223,6 +226,5 @@ func (o *outageRun) count(a answer, err error) {
 		o.Errors++
 		return
 	}
-	said := slices.DeleteFunc([]string{strconv.Itoa(a.status), a.Title, a.Reason, a.Source, a.Degraded, a.Outcome}, func(s string) bool { return s == "" })
-	o.Answers[strings.Join(said, " ")]++
+	o.Answers[a.said()]++
 }
