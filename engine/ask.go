@@ -19,6 +19,13 @@ const (
 
 // ask decides one item, and asks the rung below when the store cannot.
 func (e *Engine) ask(ctx context.Context, item *quota.Item, q question) answer {
+	if item.Shards > 1 {
+		return e.askShards(ctx, item, q)
+	}
+	return e.askItem(ctx, item, q)
+}
+
+func (e *Engine) askItem(ctx context.Context, item *quota.Item, q question) answer {
 	a := e.askStore(ctx, item, q)
 	if a.outcome == failed && e.local != nil {
 		a.below = e.local.ask(ctx, &a, q)
@@ -34,7 +41,7 @@ func (e *Engine) askStore(ctx context.Context, item *quota.Item, q question) ans
 	if a.outcome != open {
 		return a // from memory, without a write
 	}
-	defer func() { a.key.leave(q.cost, &a) }()
+	defer func() { a.key.leave(&a) }()
 
 	for {
 		write, some := a.write(q.now)
@@ -46,9 +53,13 @@ func (e *Engine) askStore(ctx context.Context, item *quota.Item, q question) ans
 		case a.writes == maxWrites:
 			a.outcome = undecided
 		case e.apply(ctx, &a, write, q.now):
-			a.outcome = a.verdict()
+			if a.outcome = a.verdict(); a.outcome == admitted {
+				a.mark()
+			}
 		case a.ids.repeats() && a.err == nil:
 			a.outcome = a.ids.outcome()
+		case a.isOutdated() && a.err == nil:
+			a.outcome = outdated
 		case a.err == nil:
 			a.propose(q) // from the state that the failed write told: no read
 			continue
@@ -73,12 +84,15 @@ func (e *Engine) apply(ctx context.Context, a *answer, w store.Write, now time.T
 		a.err = store.AsError(err)
 		return false
 	}
+	last := len(a.views)
 	if a.ids.id != 0 {
-		a.ids.state, a.ids.at = result.States[len(a.views)], now
+		a.ids.state, a.ids.at = result.States[last], now
+		last++
 	}
-	for i := range a.views {
-		a.views[i].state, a.views[i].at = result.States[i], now
+	if !a.unbound {
+		a.revision = revisionOf(result.States[last])
 	}
+	a.take(result.States, now)
 	return result.Applied
 }
 

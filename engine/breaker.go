@@ -18,7 +18,7 @@ const (
 	// key fail decides when all limits fall back.
 	brokenKeys = 5
 	// brokenFor is how long it is left alone then, until one call may try.
-	brokenFor = time.Second
+	brokenFor = 500 * time.Millisecond
 )
 
 var errAway = errors.New("the store failed lately and is left alone for a moment")

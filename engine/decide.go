@@ -21,14 +21,17 @@ const (
 
 // decision puts the answers of all items together.
 func (e *Engine) decision(answers []answer, q question) Decision {
-	d := Decision{At: q.now, Allowed: true, Deciding: -1, Source: Store, Verdicts: make([]Verdict, 0, countRules(answers))}
+	d := Decision{
+		At: q.now, Allowed: true, Deciding: -1, Granted: q.cost, TTL: q.ttl, Source: Store,
+		Verdicts: make([]Verdict, 0, countRules(answers)), answers: answers,
+	}
 	for i := range answers {
 		a := &answers[i]
 		d.Writes += a.writes
 		d.Unknown = d.Unknown || a.err != nil && a.err.Unknown
 		d.add(a)
 		for j, r := range a.item.Rules {
-			d.Verdicts = append(d.Verdicts, e.verdict(a, j, r, q))
+			d.Verdicts = append(d.Verdicts, e.verdict(a, j, r, q).ofWhole(a.item.Shards))
 		}
 	}
 	if len(answers) > 1 {
@@ -45,9 +48,13 @@ func countRules(answers []answer) (n int) {
 	return n
 }
 
-// add takes from an answer whether and why it refuses, and what it rests on.
+// add takes from an answer whether and why it refuses, what it rests on, and for when
+// its permits are.
 func (d *Decision) add(a *answer) {
 	d.Allowed = d.Allowed && a.passes()
+	if a.charged() {
+		d.Wait, d.Granted, d.TTL = max(d.Wait, a.ask.Wait), min(d.Granted, a.ask.Cost), min(d.TTL, a.ask.Span)
+	}
 	if a.outcome == repeated {
 		d.Repeat, d.Source = true, a.source
 	}
@@ -88,11 +95,11 @@ func (e *Engine) verdict(a *answer, i int, r *quota.Rule, q question) Verdict {
 		retry := minContended + time.Duration(e.random()*float64(maxContended-minContended))
 		return Verdict{Rule: r, Standing: limit.Standing{RetryAfter: retry}}
 	case admitted:
-		v := &a.views[i]
-		if !v.charged {
-			q.cost = 0
+		charged := a.ask.Cost
+		if !a.views[i].charged {
+			charged = 0
 		}
-		return v.verdict(r, q.now, q.cost)
+		return a.views[i].verdict(r, q.now, charged)
 	default:
 		v := a.views[i].verdict(r, q.now, 0)
 		if a.contested {
@@ -123,6 +130,9 @@ func (d *Decision) decide() {
 			d.Deciding = i
 		}
 		d.Wait = max(d.Wait, v.Wait)
+	}
+	if !d.Allowed {
+		d.Wait, d.Granted, d.TTL = 0, 0, 0
 	}
 	if d.Deciding >= 0 {
 		d.Never, d.RetryAfter = d.Verdicts[d.Deciding].Never, d.Verdicts[d.Deciding].RetryAfter

@@ -10,12 +10,22 @@ import (
 // A Call asks for a number of permits from all limits of some items.
 type Call struct {
 	Items []quota.Item
-	// Cost is how many permits; 0 only looks whether 1 would pass.
+	// Cost is how many permits; 0 only looks whether 1 would pass. Of a lease it is the most.
 	Cost int64
 	// RequestID makes a repeat of a call that was charged an answer, not a second charge,
 	// while fewer than [RememberedIDs] other calls with ids were charged on its narrowest
-	// item. "" when the call has none.
+	// item, or than [quota.Item.RequestIDs] says. "" when the call has none. A lease has none.
 	RequestID string
+	// MaxWait is how long the call may wait for its turn: permits of a later time are then
+	// charged now, of algorithms that can promise them. 0 is not at all; but the queue of a leaky bucket makes
+	// a call wait in any case, and then for no longer.
+	MaxWait time.Duration
+	// Least, above 0, makes the call a lease: of Least to Cost permits, which may be
+	// used until TTL has passed. It gets no more than half of what remains, but Least.
+	Least int64
+	TTL   time.Duration
+	// AnyRevision decides by these items also where a newer configuration has counted.
+	AnyRevision bool
 }
 
 // A Decision is the answer to a call.
@@ -30,8 +40,13 @@ type Decision struct {
 	Deciding int
 	// RetryAfter is until the call may pass; 0 when it was allowed or never can be.
 	RetryAfter time.Duration
-	// Wait is how long an allowed call should wait for its turn (leaky bucket).
+	// Wait is how long an allowed call has to wait for its turn.
 	Wait time.Duration
+	// Granted is how many permits an allowed call has: of a lease from Least to Cost. A
+	// repeat has what the first call was charged.
+	Granted int64
+	// TTL is how long a lease lasts: as long as was asked for, or as long as can be.
+	TTL time.Duration
 	// Repeat is whether a call with this request id and cost was charged before, and
 	// this one therefore was not.
 	Repeat bool
@@ -45,6 +60,48 @@ type Decision struct {
 	Unknown bool
 	// Writes is how many conditional writes were made.
 	Writes int
+
+	answers []answer
+}
+
+// A Charge is what a call was charged in one item: enough to settle it later.
+type Charge struct {
+	Key    string // of the item
+	Limits []ChargedLimit
+}
+
+// A ChargedLimit is the charge of one limit.
+type ChargedLimit struct {
+	ID   string // of the limit within the item
+	Mark int64  // from [limit.Limit.Mark]
+}
+
+// Charges returns what an allowed call was charged at the store. There are none of a
+// repeat, of a look, and where the store did not decide.
+func (d *Decision) Charges() []Charge {
+	if !d.Allowed || d.Repeat {
+		return nil
+	}
+	var charges []Charge
+	for i := range d.answers {
+		a := &d.answers[i]
+		if a.outcome != admitted || a.ask.Cost == 0 {
+			continue
+		}
+		c := Charge{Key: a.item.Key}
+		for j, r := range a.item.Rules {
+			if v := &a.views[j]; v.charged {
+				if c.Limits == nil {
+					c.Limits = make([]ChargedLimit, 0, len(a.views)-j)
+				}
+				c.Limits = append(c.Limits, ChargedLimit{ID: r.ID, Mark: v.mark})
+			}
+		}
+		if len(c.Limits) > 0 {
+			charges = append(charges, c)
+		}
+	}
+	return charges
 }
 
 // A Verdict is what one limit says to a call.

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/seed43908478/penstock/store"
@@ -66,7 +67,8 @@ func newEngine(s store.Store, o Options) *Engine {
 }
 
 // Decide answers a call. The error is ctx's: the caller gave up before anything was
-// decided. A store that fails is no error but a decision, by what each limit says for that.
+// decided; or [ErrOutdated]. A store that fails is no error but a decision, by what each
+// limit says for that.
 func (e *Engine) Decide(ctx context.Context, c Call) (Decision, error) {
 	if err := ctx.Err(); err != nil {
 		return Decision{}, err
@@ -75,7 +77,7 @@ func (e *Engine) Decide(ctx context.Context, c Call) (Decision, error) {
 	bounded, cancel := context.WithTimeout(ctx, e.budget)
 	defer cancel()
 
-	q := question{now: now, cost: c.Cost, id: digest(c)}
+	q := question{now: now, cost: c.Cost, id: digest(c), maxWait: c.MaxWait, patience: c.MaxWait, least: c.Least, ttl: c.TTL, anyRevision: c.AnyRevision}
 	var answers []answer
 	switch {
 	case len(c.Items) == 0: // no limit matches
@@ -83,8 +85,13 @@ func (e *Engine) Decide(ctx context.Context, c Call) (Decision, error) {
 		answers = e.look(bounded, c.Items, q)
 	case len(c.Items) == 1:
 		answers = []answer{e.ask(bounded, &c.Items[0], q)}
+	case q.later():
+		answers = e.askAllLater(bounded, c.Items, q)
 	default:
 		answers = e.askAll(bounded, c.Items, q)
+	}
+	if slices.ContainsFunc(answers, answer.isOld) {
+		return Decision{}, ErrOutdated
 	}
 	if q.id != 0 {
 		e.findRepeat(bounded, answers, q)

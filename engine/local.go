@@ -59,6 +59,7 @@ type below struct {
 // ask decides a failed answer on this instance alone.
 func (l *local) ask(ctx context.Context, a *answer, q question) *below {
 	b, item, where := l.prepare(a)
+	a.ask = q.ask()
 	if b.denied || len(item.Rules) == 0 {
 		return b
 	}
@@ -70,6 +71,7 @@ func (l *local) ask(ctx context.Context, a *answer, q question) *below {
 		answered = l.engine.lookAt(ctx, item, q)
 	}
 	b.passes = answered.passes()
+	a.ask = answered.ask
 	for i, at := range where {
 		b.views[at] = answered.views[i]
 	}

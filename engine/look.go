@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"time"
 
 	"github.com/seed43908478/penstock/quota"
 	"github.com/seed43908478/penstock/store"
@@ -11,7 +12,11 @@ import (
 func (e *Engine) look(ctx context.Context, items []quota.Item, q question) []answer {
 	answers := make([]answer, len(items))
 	for i := range items {
-		a := e.lookAt(ctx, &items[i], q)
+		look := e.lookAt
+		if items[i].Shards > 1 {
+			look = e.lookAtShards
+		}
+		a := look(ctx, &items[i], q)
 		if a.outcome == failed && e.local != nil {
 			a.below = e.local.ask(ctx, &a, q)
 		}
@@ -20,9 +25,19 @@ func (e *Engine) look(ctx context.Context, items []quota.Item, q question) []ans
 	return answers
 }
 
+// lookAtShards looks where the call would be asked first, and where then.
+func (e *Engine) lookAtShards(ctx context.Context, item *quota.Item, q question) answer {
+	first, second := e.pick(item.Shards, q)
+	a := e.lookAt(ctx, shard(item, first), q)
+	if a.outcome == refused {
+		a = e.lookAt(ctx, shard(item, second), q)
+	}
+	return a
+}
+
 // lookAt reads one item, unless memory knows that it refuses.
 func (e *Engine) lookAt(ctx context.Context, item *quota.Item, q question) answer {
-	one := question{now: q.now, cost: 1}
+	one := question{now: q.now, cost: 1, anyRevision: true}
 	a := e.answer(item, one)
 	a.key.mu.Lock()
 	a.key.recall(&a, one)
@@ -31,20 +46,26 @@ func (e *Engine) lookAt(ctx context.Context, item *quota.Item, q question) answe
 	if a.outcome == refused && a.source == Memory {
 		return a
 	}
-	ids := make([]string, len(item.Rules))
-	for i, r := range item.Rules {
-		ids[i] = r.ID
-	}
 	a.source = Store
-	states, err := e.store.Read(ctx, item.Key, ids)
-	if err != nil {
-		a.fail(store.AsError(err))
+	if err := e.read(ctx, &a, q.now); err != nil {
+		a.fail(err)
 		return a
-	}
-	for i := range a.views {
-		a.views[i].state, a.views[i].at = states[i], q.now
 	}
 	a.propose(one)
 	a.outcome = a.verdict()
 	return a
+}
+
+// read reads the states of an answer's item.
+func (e *Engine) read(ctx context.Context, a *answer, now time.Time) *store.Error {
+	ids := make([]string, len(a.item.Rules))
+	for i, r := range a.item.Rules {
+		ids[i] = r.ID
+	}
+	states, err := e.store.Read(ctx, a.item.Key, ids)
+	if err != nil {
+		return store.AsError(err)
+	}
+	a.take(states, now)
+	return nil
 }

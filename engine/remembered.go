@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"sync"
 	"time"
 
@@ -13,12 +12,6 @@ import (
 )
 
 const (
-	// A remembered state that refuses is final for the cost it refuses, as admissions
-	// only add to it. But a reset or a raised limit elsewhere is not seen, so it is
-	// trusted for a twentieth of its retry time, within these bounds.
-	minTrust = time.Second
-	maxTrust = 10 * time.Second
-
 	// An instance that is refused this often in a row waits longer than it has to: many
 	// instances that each see a key seldom would else each ask in vain.
 	backOffAfter = 3
@@ -73,6 +66,7 @@ type key struct {
 	ids      limit.State
 	idsAt    time.Time
 	hotUntil time.Time
+	revision int64     // the newest configuration that counted in it
 	latest   time.Time // when any of this was learned
 
 	// Writes under way. Who would pass only if they did not happen waits for them.
@@ -92,8 +86,9 @@ type slot struct {
 	state limit.State
 	at    time.Time
 
-	refusals  int       // by the store, in a row
-	cost      int64     // that was refused
+	refusals  int   // by the store, in a row
+	cost      int64 // that was refused
+	maxWait   time.Duration
 	retryAt   time.Time // when the last of them said to come back
 	notBefore time.Time // when it will be asked again
 }
@@ -112,7 +107,7 @@ func (k *key) slot(id string) *slot {
 func (k *key) forget(now time.Time) {
 	if k.latest.Sub(now) > setBack {
 		k.slots, k.ids, k.idsAt = nil, limit.State{}, time.Time{}
-		k.hotUntil, k.latest = time.Time{}, time.Time{}
+		k.hotUntil, k.latest, k.revision = time.Time{}, time.Time{}, 0
 	}
 }
 
@@ -121,131 +116,16 @@ func (k *key) recall(a *answer, q question) {
 	k.forget(q.now)
 	a.contested = k.tentative > 0
 	a.ids.state, a.ids.at = k.ids, k.idsAt
+	a.revision = k.revision
 	for i, r := range a.item.Rules {
 		v := &a.views[i]
 		*v = view{}
 		if s := k.slot(r.ID); s != nil {
 			v.state, v.at, v.probing = s.state, s.at, s.refusals > 0
-			if q.cost >= s.cost {
+			if s.refusedAsWell(q) {
 				v.backOff = s.notBefore
 			}
 		}
-	}
-}
-
-// enter answers from memory, or returns an open answer with proposals when it is
-// the call's turn to write; [key.leave] ends the turn.
-func (e *Engine) enter(ctx context.Context, item *quota.Item, q question) answer {
-	a := e.answer(item, q)
-	k := a.key
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	failures := k.failures
-	for {
-		k.recall(&a, q)
-		if e.judge(&a, q); a.outcome != open {
-			return a
-		}
-		if !k.wouldRefuse(&a, q) {
-			k.inFlight += q.cost
-			a.entered = k.landings
-			return a
-		}
-		if err := k.wait(ctx); err != nil {
-			a.fail(&store.Error{Reason: store.Unavailable, Err: err})
-			return a
-		}
-		if k.failures != failures {
-			// What we waited for failed. Asking the same again would only fail later.
-			a.source = BackOff
-			a.fail(&store.Error{Reason: k.failure.Reason, Err: k.failure.Err})
-			return a
-		}
-	}
-}
-
-// judge lets memory refuse, and else makes the proposals for the first write.
-func (e *Engine) judge(a *answer, q question) {
-	if a.ids.repeats() {
-		a.outcome, a.source = repeated, Memory
-		return
-	}
-	if q.now.Before(a.key.hotUntil) {
-		a.outcome, a.source = hot, BackOff
-		return
-	}
-	for i, r := range a.item.Rules {
-		v := &a.views[i]
-		v.proposal = r.Limit.Propose(v.state, q.ask())
-		switch refusal := v.proposal.Refusal; {
-		case refusal != nil && (refusal.Never || len(v.proposal.Changes) == 0 && v.trusted(q.now)):
-			if r.Mode != quota.Shadow {
-				a.outcome, a.source = refused, Memory
-			}
-		case q.now.Before(v.backOff) && a.outcome == open:
-			v.proposal = limit.Proposal{Refusal: &limit.Refusal{RetryAfter: v.backOff.Sub(q.now)}}
-			a.outcome, a.source = refused, BackOff
-		case refusal != nil && len(v.proposal.Changes) == 0 || !v.proposal.Sure:
-			e.predict(v, r.Limit, q)
-		}
-	}
-}
-
-// trusted reports whether a remembered state that refuses may still do so.
-func (v *view) trusted(now time.Time) bool {
-	age := now.Sub(v.at)
-	trust := (v.proposal.Refusal.RetryAfter + age) / 20
-	return !v.at.IsZero() && age <= min(max(trust, minTrust), maxTrust)
-}
-
-// wouldRefuse reports whether the writes under way, if they are charged, leave too
-// little for the call. Of a key that refused last, what others left of it is not known
-// until somebody asks: one does, the rest wait for the answer.
-func (k *key) wouldRefuse(a *answer, q question) bool {
-	if k.inFlight == 0 {
-		return false
-	}
-	for i, r := range a.item.Rules {
-		v := &a.views[i]
-		if r.Mode == quota.Shadow {
-			continue
-		}
-		if v.probing || r.Limit.Propose(v.state, q.costing(k.inFlight+q.cost)).Refusal != nil {
-			return true
-		}
-	}
-	return false
-}
-
-// wait waits, with k unlocked, until a write under way comes back.
-func (k *key) wait(ctx context.Context) error {
-	if k.landed == nil {
-		k.landed = make(chan struct{})
-	}
-	landed := k.landed
-	k.mu.Unlock()
-	defer k.mu.Lock()
-	select {
-	case <-landed:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-// leave ends the turn that enter gave.
-func (k *key) leave(cost int64, a *answer) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.inFlight -= cost
-	k.landings++
-	if a.err != nil {
-		k.failures++
-		k.failure = a.err
-	}
-	if k.landed != nil {
-		close(k.landed)
-		k.landed = nil
 	}
 }
 
@@ -263,6 +143,7 @@ func (k *key) conclude(a *answer, q question, random func() float64) {
 	if a.ids.id != 0 && !a.ids.at.Before(k.idsAt) {
 		k.ids, k.idsAt = a.ids.state, a.ids.at
 	}
+	k.revision = max(k.revision, a.revision)
 	for i, r := range a.item.Rules {
 		v := &a.views[i]
 		if !v.at.Equal(q.now) {
@@ -270,9 +151,9 @@ func (k *key) conclude(a *answer, q question, random func() float64) {
 		}
 		s := k.keep(r, v, q.now, k.landings > a.entered)
 		switch {
-		case a.err != nil: // what the writes before the one that failed have shown
+		case a.err != nil, a.outcome == outdated: // what the writes before the one that failed have shown
 		case a.outcome == admitted:
-			s.refusals, s.cost, s.retryAt, s.notBefore = 0, 0, time.Time{}, time.Time{}
+			s.forgive()
 		case v.proposal.Refusal != nil && r.Mode != quota.Shadow:
 			s.refused(v.proposal.Refusal.RetryAfter, q, random)
 		}
@@ -299,11 +180,11 @@ func (k *key) keep(r *quota.Rule, v *view, now time.Time, overlapped bool) *slot
 // refused counts a refusal by the store. Calls that were sent before an earlier
 // refusal could be known do not count: in a row means in spite of waiting.
 func (s *slot) refused(retry time.Duration, q question, random func() float64) {
-	if q.now.Before(s.retryAt) && q.cost >= s.cost {
+	if q.now.Before(s.retryAt) && s.refusedAsWell(q) {
 		return
 	}
 	s.refusals++
-	s.cost = q.cost
+	s.cost, s.maxWait = q.demand(), q.maxWait
 	s.retryAt = q.now.Add(retry)
 	s.notBefore = time.Time{}
 	if n := s.refusals - backOffAfter; n >= 0 {
@@ -314,3 +195,9 @@ func (s *slot) refused(retry time.Duration, q question, random func() float64) {
 		s.notBefore = s.retryAt.Add(time.Duration(random() * float64(longest)))
 	}
 }
+
+// refusedAsWell reports whether a call asks for no less than what was refused.
+func (s *slot) refusedAsWell(q question) bool { return q.demand() >= s.cost && q.maxWait <= s.maxWait }
+
+// forgive ends the row of refusals.
+func (s *slot) forgive() { *s = slot{id: s.id, state: s.state, at: s.at} }

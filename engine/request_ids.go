@@ -12,7 +12,7 @@ import (
 	"github.com/seed43908478/penstock/store"
 )
 
-// RememberedIDs is how many request ids an item remembers.
+// RememberedIDs is how many request ids an item remembers that does not say.
 const RememberedIDs = 16
 
 // idsPart names the ids among the parts of an item. No limit has a name like it.
@@ -21,19 +21,26 @@ const idsPart = "_ids"
 // Ids are remembered by the narrowest item of a call, which is written last: an id is
 // there if and only if everything was charged.
 type ids struct {
-	id    int64 // of this call; 0: this item does not remember it
-	state limit.State
-	at    time.Time
+	id int64 // of this call; 0: this item does not remember it
+	// remembered is how many the item remembers; 0: as many as any.
+	remembered int
+	state      limit.State
+	at         time.Time
 	// sent is the error of a write of this call that may have been applied without an answer.
 	sent *store.Error
 }
 
-var rememberedIDs = limit.RequestIDs{Remembered: RememberedIDs}
+func (i *ids) memory() limit.RequestIDs {
+	if i.remembered == 0 {
+		return limit.RequestIDs{Remembered: RememberedIDs}
+	}
+	return limit.RequestIDs{Remembered: i.remembered}
+}
 
 // digest is what is stored of a call's id. The cost is in it: who asks for more under
 // the same id asks something else.
 func digest(c Call) int64 {
-	if c.RequestID == "" || c.Cost == 0 || len(c.Items) == 0 {
+	if c.RequestID == "" || c.Cost == 0 || c.Least > 0 || len(c.Items) == 0 {
 		return 0
 	}
 	h := sha256.New()
@@ -54,7 +61,7 @@ func narrowest(items []quota.Item) int {
 }
 
 // repeats reports whether the call's id is known.
-func (i *ids) repeats() bool { return i.id != 0 && rememberedIDs.Knows(i.state, i.id) }
+func (i *ids) repeats() bool { return i.id != 0 && i.memory().Knows(i.state, i.id) }
 
 // outcome of a call whose id is known. It is the call's own when its write may have been applied before.
 func (i *ids) outcome() outcome {
@@ -68,7 +75,7 @@ func (i *ids) outcome() outcome {
 func (i *ids) part(charged bool) store.Part {
 	p := store.Part{Limit: idsPart}
 	if charged {
-		p.Write = rememberedIDs.Propose(i.state, i.id).Write
+		p.Write = i.memory().Propose(i.state, i.id).Write
 	}
 	return p
 }
@@ -118,7 +125,7 @@ func (e *Engine) findRepeat(ctx context.Context, answers []answer, q question) {
 		return // by a state that was read together with the ids
 	}
 	states, err := e.store.Read(ctx, a.item.Key, []string{idsPart})
-	if err != nil || !rememberedIDs.Knows(states[0], q.id) {
+	if err != nil || !a.ids.memory().Knows(states[0], q.id) {
 		return
 	}
 	repeat(answers, Store)

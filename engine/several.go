@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/seed43908478/penstock/limit"
 	"github.com/seed43908478/penstock/quota"
 )
 
@@ -34,11 +33,15 @@ func (e *Engine) askAll(ctx context.Context, items []quota.Item, q question) []a
 			}
 		}
 	}
+	e.giveUp(ctx, answers, q)
+	return answers
+}
+
+// giveUp ends what was asked tentatively: where one refused, the others give back.
+func (e *Engine) giveUp(ctx context.Context, answers []answer, q question) {
 	isRepeat := slices.ContainsFunc(answers, answer.isRepeat)
 	if isRepeat || slices.ContainsFunc(answers, func(a answer) bool { return !a.passes() }) {
-		for i := range answers {
-			e.giveBack(ctx, &answers[i], q)
-		}
+		e.giveBackAll(ctx, answers, q)
 	}
 	for i := range answers {
 		answers[i].final()
@@ -46,7 +49,72 @@ func (e *Engine) askAll(ctx context.Context, items []quota.Item, q question) []a
 	if isRepeat {
 		repeat(answers, Store)
 	}
+}
+
+func (e *Engine) giveBackAll(ctx context.Context, answers []answer, q question) {
+	for i := range answers {
+		if a := &answers[i]; a.outcome == admitted {
+			e.settle(ctx, a, a.ask.Cost, 0, q.now)
+			a.outcome = open // not charged after all
+		}
+	}
+}
+
+// maxRounds is how often a call of several items that waits is tried for a later time.
+const maxRounds = 4
+
+// askAllLater decides several items for one and the same time, or a lease for the same
+// number of permits. Each is asked in turn for what those before it have said; one that
+// says later has the others begin again.
+func (e *Engine) askAllLater(ctx context.Context, items []quota.Item, q question) []answer {
+	answers, remaining, decided := e.recallAll(items, q)
+	if decided {
+		return answers
+	}
+	turns := order(items, remaining, q.id != 0)
+	for range maxRounds {
+		later := e.askInTurn(ctx, items, turns, answers, q)
+		if later <= q.wait || later > q.patience || slices.ContainsFunc(answers, answer.isRepeat) {
+			break
+		}
+		e.giveBackAll(ctx, answers, q)
+		for i := range answers {
+			answers[i].final()
+		}
+		q.wait = later
+	}
+	e.giveUp(ctx, answers, q)
 	return answers
+}
+
+// askInTurn asks each item for what those before it have said. later is how long the
+// call would have to wait for the one that refused; 0 when none did, or it is no help.
+func (e *Engine) askInTurn(ctx context.Context, items []quota.Item, turns []int, answers []answer, q question) (later time.Duration) {
+	for n, i := range turns {
+		a := &answers[i]
+		*a = e.askTentatively(ctx, &items[i], q.of(items, i))
+		if !a.charged() {
+			if wait, some, bookable := a.waitFor(); a.outcome == refused && some && bookable {
+				return wait
+			}
+			return 0
+		}
+		if q.wait, q.maxWait = a.ask.Wait, a.ask.Wait; q.least > 0 {
+			e.trim(ctx, answers, turns[:n], a.ask.Cost, q)
+			q.cost, q.ttl = a.ask.Cost, a.ask.Span
+		}
+	}
+	return 0
+}
+
+// trim gives back what the items before were charged for a lease that is smaller now.
+func (e *Engine) trim(ctx context.Context, answers []answer, before []int, granted int64, q question) {
+	for _, i := range before {
+		if a := &answers[i]; a.outcome == admitted && a.ask.Cost > granted {
+			e.settle(ctx, a, a.ask.Cost, granted, q.now)
+			a.ask.Cost = granted
+		}
+	}
 }
 
 // recallAll asks memory for all items. remaining is, for each, the smallest share
@@ -55,8 +123,17 @@ func (e *Engine) askAll(ctx context.Context, items []quota.Item, q question) []a
 func (e *Engine) recallAll(items []quota.Item, q question) (answers []answer, remaining []float64, decided bool) {
 	answers, remaining = make([]answer, len(items)), make([]float64, len(items))
 	for i := range items {
-		a := &answers[i]
-		*a = e.answer(&items[i], q.of(items, i))
+		a, item := &answers[i], &items[i]
+		switch shards := item.Shards > 1; {
+		case shards && q.of(items, i).id == 0: // which of them is not known yet
+			*a = answer{item: item, views: make([]view, len(item.Rules))}
+			remaining[i] = 1
+			continue
+		case shards:
+			first, _ := e.pick(item.Shards, q)
+			item = shard(item, first)
+		}
+		*a = e.answer(item, q.of(items, i))
 		a.key.mu.Lock()
 		a.key.recall(a, q)
 		e.judge(a, q)
@@ -138,54 +215,9 @@ func (e *Engine) askTentatively(ctx context.Context, item *quota.Item, q questio
 // final ends what askTentatively began.
 func (a *answer) final() {
 	if a.tentative {
+		a.tentative = false
 		a.key.mu.Lock()
 		a.key.tentative--
 		a.key.mu.Unlock()
-	}
-}
-
-// giveBack undoes the charge of an item as another refused. Best effort: what
-// cannot be given back stays charged, and nobody is let in that should not be.
-func (e *Engine) giveBack(ctx context.Context, a *answer, q question) {
-	if a.outcome != admitted {
-		return
-	}
-	charges := make([]limit.Charge, len(a.views))
-	for i, r := range a.item.Rules {
-		if v := &a.views[i]; v.charged {
-			charges[i] = limit.Charge{Cost: q.cost, Mark: r.Limit.Mark(q.ask(), v.state)}
-		}
-	}
-	const attempts = 3 // a log's elements move while others write
-	for range attempts {
-		some := false
-		for i, r := range a.item.Rules {
-			v := &a.views[i]
-			v.proposal = limit.Proposal{}
-			if w, ok := r.Limit.Settle(charges[i], 0, v.state, q.now); ok {
-				v.proposal.Write, some = w, true
-			}
-		}
-		if !some {
-			break
-		}
-		w, _ := a.write(q.now)
-		if e.apply(ctx, a, w, q.now) || a.err != nil {
-			break
-		}
-	}
-	a.outcome = open // not charged after all
-	a.key.gaveBack(a)
-}
-
-// gaveBack remembers the states after a charge was given back, which are behind
-// those before.
-func (k *key) gaveBack(a *answer) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for i, r := range a.item.Rules {
-		if s := k.slot(r.ID); s != nil && a.err == nil {
-			s.state, s.at = a.views[i].state, a.views[i].at
-		}
 	}
 }

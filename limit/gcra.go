@@ -79,7 +79,7 @@ func (g gcra) propose(seen State, a Ask) Proposal {
 	case t != g.interval:
 		p = g.convert(seen, a, latest)
 	case last > latest:
-		return Proposal{Refusal: &Refusal{RetryAfter: a.Wait + time.Duration(last-latest)}}
+		return Proposal{Refusal: g.refusal(a, last-latest)}
 	default:
 		p = Proposal{Branch: busy, Sure: true, Write: g.add(at, latest, n)}
 	}
@@ -133,6 +133,14 @@ func (g gcra) latest(a Ask, n int64) int64 {
 	return latest
 }
 
+// refusal is until the tat is not late any more, which is so much now. In a queue it is by now.
+func (g gcra) refusal(a Ask, late int64) *Refusal {
+	if g.queue {
+		return &Refusal{RetryAfter: time.Duration(late)}
+	}
+	return &Refusal{RetryAfter: a.Wait + time.Duration(late)}
+}
+
 // convert proposes to count in this limit's interval from now on. That is written
 // down even when the call is refused: else the bucket would go on filling at the old rate.
 // Charges that were made in the old interval cannot be given back any more.
@@ -143,7 +151,7 @@ func (g gcra) convert(seen State, a Ask, latest int64) Proposal {
 	counted := g.counted(last, t, at)
 	charged := counted + a.Cost*g.interval
 	if counted > latest {
-		p.Refusal = &Refusal{RetryAfter: a.Wait + time.Duration(counted-latest)}
+		p.Refusal = g.refusal(a, counted-latest)
 		charged = counted
 	}
 	p.Write = g.rewrite(seen, charged, last-a.Now.UnixNano())

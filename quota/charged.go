@@ -1,0 +1,39 @@
+package quota
+
+import "strings"
+
+// Item returns the item of that key as it is configured now, with all rules that can live
+// in it, whether or not they match a request; of a shard's key with what a shard
+// enforces. ok is false when the tenant has no limits by these parts any more.
+func (s *Snapshot) Item(tenant, key string) (item Item, ok bool) {
+	rules, known := s.tenants[tenant]
+	if !known {
+		rules = s.fallback
+	}
+	rest, own := strings.CutPrefix(key, tenant+"|")
+	by, _, _ := strings.Cut(rest, "|")
+	if rules == nil || !own {
+		return Item{}, false
+	}
+	for i := range rules.groups {
+		if g := &rules.groups[i]; g.by == by {
+			return g.item(key, s.revision), true
+		}
+	}
+	return Item{}, false
+}
+
+// item is the item of a key, with all rules of the group.
+func (g *group) item(key string, revision int64) Item {
+	item := Item{
+		Key: key, Rules: g.rules, Parts: len(g.parts),
+		Memory: g.memory, RequestIDs: g.requestIDs, Revision: revision,
+	}
+	if g.shards > 1 {
+		item.Rules = make([]*Rule, len(g.rules))
+		for i, r := range g.rules {
+			item.Rules[i] = r.Shard
+		}
+	}
+	return item
+}
