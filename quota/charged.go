@@ -4,23 +4,21 @@ import "strings"
 
 // Item returns the item of that key as it is configured now, with all rules that can live
 // in it, whether or not they match a request; of a shard's key with what a shard
-// enforces. ok is false when the tenant has no limits by these parts any more.
-func (s *Snapshot) Item(tenant, key string) (item Item, ok bool) {
-	rules, known := s.tenants[tenant]
-	if !known {
-		rules = s.fallback
+// enforces. ok is false when the tenant has no limits by these parts any more; the error
+// is that of [Snapshot.Match].
+func (s *Snapshot) Item(tenant, key string) (item Item, ok bool, err error) {
+	t, err := s.tenant(tenant)
+	if err != nil {
+		return Item{}, false, err
 	}
 	rest, own := strings.CutPrefix(key, tenant+"|")
 	by, _, _ := strings.Cut(rest, "|")
-	if rules == nil || !own {
-		return Item{}, false
-	}
-	for i := range rules.groups {
-		if g := &rules.groups[i]; g.by == by {
-			return g.item(key, s.revision), true
+	for i := range t.rules.groups {
+		if g := &t.rules.groups[i]; own && g.by == by {
+			return g.item(key, s.revision), true, nil
 		}
 	}
-	return Item{}, false
+	return Item{}, false, nil
 }
 
 // item is the item of a key, with all rules of the group.
