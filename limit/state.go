@@ -14,7 +14,7 @@ type Register struct {
 // derive the next with [State.After].
 type State struct {
 	Registers []Register
-	// Log is the list of the sliding-window log, oldest first; nil when absent.
+	// Log is the list of the sliding-window log, of times or counts, oldest first; nil when absent.
 	Log []int64
 }
 
@@ -47,6 +47,8 @@ const (
 	ElementsIn
 	// Lacks asks that no element of the log is Min; an absent log has none.
 	Lacks
+	// LogIs asks that the log is there and has Elements, no others.
+	LogIs
 )
 
 // A Guard is a range that must hold for a write to be applied. Ranges, not
@@ -56,6 +58,7 @@ type Guard struct {
 	Register string // RegisterIn, RegisterInOrAbsent
 	From, N  int    // ElementsIn: the first index, how many
 	Min, Max int64
+	Elements []int64 // LogIs
 }
 
 // ChangeKind says what a [Change] does.
@@ -74,20 +77,26 @@ const (
 	Append
 	// Remove takes the N elements from From on out of the log.
 	Remove
+	// AddAt adds to the element From of the log, which is there and is not removed.
+	AddAt
+	// Clear takes all elements out of the log; an absent one is there then. It does not go
+	// together with Remove and AddAt.
+	Clear
 )
 
 // A Change is one step of a write. The changes of one write happen together;
-// none sees the effect of another, so that indices of Remove are those before Append.
+// none sees the effect of another, so that indices of Remove and AddAt are those before.
 type Change struct {
 	Kind     ChangeKind
 	Register string // Set, Add, AddFrom, Drop
-	From, N  int    // Remove; Append (N)
+	From, N  int    // Remove; Append (N); AddAt (From)
 	Value    int64
 	Base     int64 // AddFrom
 }
 
 // Holds reports whether every guard holds for s: what a store evaluates before it
-// applies the changes. An Add to an absent register does not hold either.
+// applies the changes. An Add to an absent register does not hold either, nor does a Remove
+// or AddAt of absent elements.
 func (s State) Holds(guards []Guard) bool {
 	for i := range guards {
 		if !s.holds(&guards[i]) {
@@ -122,6 +131,8 @@ func (s State) holds(g *Guard) bool {
 		return true
 	case Lacks:
 		return !slices.Contains(s.Log, g.Min)
+	case LogIs:
+		return s.Log != nil && slices.Equal(s.Log, g.Elements)
 	}
 	return false
 }
@@ -145,7 +156,7 @@ func (s State) After(changes []Change) State {
 			next.Registers = set(next.Registers, c.Register, old+c.Value)
 		case Drop:
 			next.Registers = slices.DeleteFunc(next.Registers, func(r Register) bool { return r.Name == c.Register })
-		case Append, Remove: // together, below
+		case Append, Remove, AddAt, Clear: // together, below
 		}
 	}
 	next.Log = logAfter(s.Log, changes)
@@ -162,24 +173,37 @@ func set(registers []Register, name string, value int64) []Register {
 	return append(registers, Register{name, value})
 }
 
-// logAfter removes first and appends then, as indices are those of the old list.
+// logAfter adds first, removes then and appends last, as indices are those of the old list.
 func logAfter(log []int64, changes []Change) []int64 {
-	from, removed, appended := 0, 0, 0
+	appended, touched := 0, false
 	for i := range changes {
 		switch c := &changes[i]; c.Kind {
-		case Remove:
-			from, removed = c.From, c.N
 		case Append:
 			appended += c.N
+			touched = touched || c.N > 0
+		case Remove, AddAt, Clear:
+			touched = true
 		case Set, Add, AddFrom, Drop:
 		}
 	}
-	if removed == 0 && appended == 0 {
+	if !touched {
 		return log
 	}
-	next := make([]int64, 0, len(log)-removed+appended)
-	next = append(next, log[:from]...)
-	next = append(next, log[from+removed:]...)
+	next := append(make([]int64, 0, len(log)+appended), log...)
+	for i := range changes {
+		if c := &changes[i]; c.Kind == AddAt {
+			next[c.From] += c.Value
+		}
+	}
+	for i := range changes {
+		switch c := &changes[i]; c.Kind {
+		case Remove:
+			next = slices.Delete(next, c.From, c.From+c.N)
+		case Clear:
+			next = next[:0]
+		case Set, Add, AddFrom, Drop, Append, AddAt:
+		}
+	}
 	for i := range changes {
 		if c := &changes[i]; c.Kind == Append {
 			for range c.N {

@@ -3,6 +3,7 @@ package dynamo
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -131,6 +132,12 @@ func (e *expression) guard(p limited, g *limit.Guard) {
 		e.condition.WriteString(", ")
 		e.number(&e.condition, g.Min)
 		e.condition.WriteByte(')')
+	case limit.LogIs:
+		e.and()
+		e.conditions++
+		e.name(&e.condition, p.logName)
+		e.condition.WriteString(" = ")
+		e.value(&e.condition, list(g.Elements))
 	}
 }
 
@@ -163,6 +170,10 @@ func (e *expression) path(w *strings.Builder, o operand) {
 
 func (e *expression) orAbsent(o operand, g *limit.Guard) {
 	e.and()
+	if g.Min > g.Max { // nothing is in it
+		e.exists("attribute_not_exists(", o)
+		return
+	}
 	e.condition.WriteByte('(')
 	e.exists("attribute_not_exists(", o)
 	e.condition.WriteString(" OR ")
@@ -231,7 +242,12 @@ func (e *expression) presence(p limited) {
 				e.and()
 				e.exists("attribute_exists(", operand{attribute: p.logName, element: true, index: c.From + c.N - 1})
 			}
-		case limit.Set, limit.AddFrom, limit.Drop, limit.Append:
+		case limit.AddAt:
+			if !guardsElement(p.Guards, c.From) {
+				e.and()
+				e.exists("attribute_exists(", operand{attribute: p.logName, element: true, index: c.From})
+			}
+		case limit.Set, limit.AddFrom, limit.Drop, limit.Append, limit.Clear:
 		}
 	}
 }
@@ -254,6 +270,10 @@ func guardsElement(guards []limit.Guard, index int) bool {
 			}
 		case limit.SizeIn:
 			if int64(index) < g.Min {
+				return true
+			}
+		case limit.LogIs:
+			if index < len(g.Elements) {
 				return true
 			}
 		case limit.RegisterIn, limit.RegisterInOrAbsent, limit.SizeInOrAbsent, limit.Lacks:
@@ -283,7 +303,7 @@ func (e *expression) registers(p limited) {
 		case limit.Drop:
 			e.clause(&e.remove, "REMOVE ")
 			e.name(&e.remove, attribute(p.Limit, c.Register))
-		case limit.Append, limit.Remove: // in log
+		case limit.Append, limit.Remove, limit.AddAt, limit.Clear: // in log
 		}
 	}
 }
@@ -300,51 +320,61 @@ func (e *expression) addFrom(register string, c *limit.Change) {
 	e.updates += 2
 }
 
-// log appends and removes. Together they need the indices: list_append and a REMOVE
-// of the same list would be two paths that overlap.
+// log changes the list. To append beside other changes of it takes indices: list_append
+// and a REMOVE, or a SET of an element, would be two paths that overlap.
 func (e *expression) log(p limited) {
-	removed := false
+	byIndex, cleared := false, false
 	for i := range p.Changes {
-		if c := &p.Changes[i]; c.Kind == limit.Remove {
+		switch c := &p.Changes[i]; c.Kind {
+		case limit.Remove:
 			for n := range c.N {
-				removed = true
+				byIndex = true
 				e.clause(&e.remove, "REMOVE ")
 				e.path(&e.remove, operand{attribute: p.logName, element: true, index: c.From + n})
 			}
+		case limit.AddAt:
+			byIndex = true
+			e.addAt(operand{attribute: p.logName, element: true, index: c.From}, c.Value)
+		case limit.Clear:
+			cleared = true
+		case limit.Set, limit.Add, limit.AddFrom, limit.Drop, limit.Append:
 		}
 	}
-	if removed {
+	switch {
+	case cleared:
+		e.clause(&e.set, "SET ")
+		e.name(&e.set, p.logName)
+		e.set.WriteString(" = ")
+		e.value(&e.set, list(appended(p)))
+	case byIndex:
 		e.appendByIndex(p)
-	} else {
+	default:
 		e.appendList(p)
 	}
 }
 
+func (e *expression) addAt(o operand, n int64) {
+	e.clause(&e.set, "SET ")
+	e.path(&e.set, o)
+	e.set.WriteString(" = ")
+	e.path(&e.set, o)
+	e.set.WriteString(" + ")
+	e.updates++
+	e.number(&e.set, n)
+}
+
 func (e *expression) appendByIndex(p limited) {
-	at := appendAt
-	for i := range p.Changes {
-		if c := &p.Changes[i]; c.Kind == limit.Append {
-			for range c.N {
-				e.clause(&e.set, "SET ")
-				e.path(&e.set, operand{attribute: p.logName, element: true, index: at})
-				e.set.WriteString(" = ")
-				e.number(&e.set, c.Value)
-				at++
-			}
-		}
+	for n, value := range appended(p) {
+		e.clause(&e.set, "SET ")
+		e.path(&e.set, operand{attribute: p.logName, element: true, index: appendAt + n})
+		e.set.WriteString(" = ")
+		e.number(&e.set, value)
 	}
 }
 
 func (e *expression) appendList(p limited) {
-	var times []types.AttributeValue
-	for i := range p.Changes {
-		if c := &p.Changes[i]; c.Kind == limit.Append {
-			for range c.N {
-				times = append(times, numeral(c.Value))
-			}
-		}
-	}
-	if times == nil {
+	values := appended(p)
+	if len(values) == 0 {
 		return
 	}
 	e.clause(&e.set, "SET ")
@@ -352,11 +382,21 @@ func (e *expression) appendList(p limited) {
 	e.set.WriteString(" = list_append(if_not_exists(")
 	e.name(&e.set, p.logName)
 	e.set.WriteString(", ")
-	e.value(&e.set, &types.AttributeValueMemberL{})
+	e.value(&e.set, list(nil))
 	e.set.WriteString("), ")
-	e.value(&e.set, &types.AttributeValueMemberL{Value: times})
+	e.value(&e.set, list(values))
 	e.set.WriteByte(')')
 	e.updates += 2
+}
+
+// appended returns what the changes put at the end of the list.
+func appended(p limited) (values []int64) {
+	for i := range p.Changes {
+		if c := &p.Changes[i]; c.Kind == limit.Append {
+			values = append(values, slices.Repeat([]int64{c.Value}, c.N)...)
+		}
+	}
+	return values
 }
 
 // clause begins a clause or goes on with it.
@@ -420,6 +460,14 @@ func decimal(w *strings.Builder, n int) {
 
 func numeral(n int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
+}
+
+func list(values []int64) types.AttributeValue {
+	l := &types.AttributeValueMemberL{Value: make([]types.AttributeValue, len(values))}
+	for i, v := range values {
+		l.Value[i] = numeral(v)
+	}
+	return l
 }
 
 // attributeNames and attributeValues are nil when empty: DynamoDB refuses empty maps.

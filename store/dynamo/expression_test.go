@@ -61,6 +61,17 @@ func TestExpressions(t *testing.T) {
 			{Kind: limit.Drop, Register: "r1"},
 		},
 	}
+	counting := limit.Write{
+		Guards:  []limit.Guard{{Kind: limit.RegisterIn, Register: "sum", Min: math.MinInt64, Max: 99}},
+		Changes: []limit.Change{{Kind: limit.AddAt, From: 60, Value: 3}, {Kind: limit.Add, Register: "sum", Value: 3}},
+	}
+	replaced := limit.Write{
+		Guards: []limit.Guard{
+			{Kind: limit.LogIs, Elements: []int64{1, 2}},
+			{Kind: limit.RegisterInOrAbsent, Register: "p", Min: 1, Max: 0},
+		},
+		Changes: []limit.Change{{Kind: limit.Clear}, {Kind: limit.Append, N: 2, Value: 5}, {Kind: limit.Set, Register: "p", Value: 7}},
+	}
 	tests := []struct {
 		name              string
 		parts             []store.Part
@@ -109,6 +120,20 @@ func TestExpressions(t *testing.T) {
 			"size(#1) BETWEEN :1 AND :2 AND #1[0] <= :3 AND #1[1] <= :3 AND #2 BETWEEN :2 AND :5 AND #3 = :6",
 			"SET #0 = :0, #1[99999] = :4, #1[100000] = :4, #2 = #2 + :6 REMOVE #1[0], #1[1]",
 			"expires_at exact.swl.log per-user.tb.tat per-user.tb.t", 7,
+		},
+		{
+			"a count of a list",
+			[]store.Part{{Limit: "log.swl", Write: counting}},
+			"#1 <= :1 AND attribute_exists(#2[60])",
+			"SET #0 = :0, #1 = #1 + :2, #2[60] = #2[60] + :2",
+			"expires_at log.swl.sum log.swl.log", 3,
+		},
+		{
+			"a list that is replaced",
+			[]store.Part{{Limit: "log.swl", Write: replaced}},
+			"#1 = :1 AND attribute_not_exists(#2)",
+			"SET #0 = :0, #2 = :2, #1 = :3",
+			"expires_at log.swl.log log.swl.p", 4,
 		},
 	}
 	for _, tt := range tests {

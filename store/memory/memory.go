@@ -146,7 +146,11 @@ func holds(s limit.State, w limit.Write) bool {
 			if c.From < 0 || c.From+c.N > len(s.Log) {
 				return false
 			}
-		case limit.Set, limit.AddFrom, limit.Drop, limit.Append:
+		case limit.AddAt:
+			if c.From < 0 || c.From >= len(s.Log) {
+				return false
+			}
+		case limit.Set, limit.AddFrom, limit.Drop, limit.Append, limit.Clear:
 		}
 	}
 	return true

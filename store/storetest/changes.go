@@ -54,6 +54,15 @@ var changes = []test{
 		alice.fails(part(exact, ifSize(2, 9), remove(0, 3))).is(log(1, 1))
 		alice.fails(part(exact, ifElements(0, 2, 1, 1), remove(0, 3))).is(log(1, 1))
 	}},
+	{"adding to elements that are not there does not hold", func(t *testing.T, s store.Store) {
+		alice := newItem(t, s, "alice")
+		alice.fails(part(exact, addAt(0, 1))).is(absent)
+		alice.applies(part(exact, push(2, 1)))
+		alice.fails(part(exact, addAt(2, 1))).is(log(1, 1))
+		alice.fails(part(exact, ifSize(2, 9), addAt(2, 1))).is(log(1, 1))
+		alice.fails(part(exact, ifElements(0, 2, 1, 1), addAt(0, 1), addAt(2, 1))).is(log(1, 1))
+		alice.applies(part(exact, ifLog(1, 1), addAt(1, 1))).is(log(1, 2))
+	}},
 	{"all of 64 bits are kept", func(t *testing.T, s store.Store) {
 		alice := newItem(t, s, "alice")
 		extremes := limit.State{

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/seed43908478/penstock/limit"
 	"github.com/seed43908478/penstock/store"
 )
 
@@ -53,6 +54,32 @@ var logs = []test{
 		alice.fails(part(exact, ifSizeOrAbsent(1, 9)))
 		alice.applies(part(exact, push(1, 2))).is(log(2))
 	}},
+	{"a count in the middle goes up and down", func(t *testing.T, s store.Store) {
+		alice := newItem(t, s, "alice")
+		alice.applies(part(exact, push(3, 5), set("sum", 15)))
+		alice.applies(part(exact, ifElements(2, 1, 5, 5), addAt(2, 4), ifIn("sum", 15, 15), add("sum", 4))).
+			is(counted(19, 5, 5, 9))
+		alice.applies(part(exact, addAt(0, -7), addAt(2, 1))).is(counted(19, -2, 5, 10))
+		alice.has(exact, counted(19, -2, 5, 10))
+	}},
+	{"counts move on", func(t *testing.T, s store.Store) {
+		alice := newItem(t, s, "alice")
+		alice.applies(part(exact, push(1, 1), push(1, 2), push(1, 3), set("sum", 6)))
+		alice.applies(part(exact, ifElements(0, 1, 1, 1), remove(0, 1), push(1, 0), push(1, 4), addAt(2, 10), ifIn("sum", 0, 9), add("sum", 3))).
+			is(counted(9, 2, 13, 0, 4))
+		alice.applies(part(exact, addAt(3, 1), push(1, 7))).is(counted(9, 2, 13, 0, 5, 7))
+	}},
+	{"a list that is replaced as a whole", func(t *testing.T, s store.Store) {
+		alice := newItem(t, s, "alice")
+		alice.fails(part(exact, ifLog(), clearLog())).is(absent)
+		alice.applies(part(exact, clearLog(), push(2, 1), push(1, 2))).is(log(1, 1, 2))
+		for _, other := range [][]int64{{}, {1, 1}, {1, 2, 1}, {1, 1, 2, 2}} {
+			alice.fails(part(exact, ifLog(other...), clearLog(), push(1, 9))).is(log(1, 1, 2))
+		}
+		alice.applies(part(exact, ifLog(1, 1, 2), clearLog(), push(1, math.MaxInt64), push(1, math.MinInt64))).is(log(math.MaxInt64, math.MinInt64))
+		alice.applies(part(exact, ifLog(math.MaxInt64, math.MinInt64), clearLog())).is(log())
+		alice.applies(part(exact, ifLog())).is(log())
+	}},
 	{"a log beside registers and another log", func(t *testing.T, s store.Store) {
 		alice := newItem(t, s, "alice")
 		alice.applies(part(exact, push(2, 1)), part("other.swl", push(1, 9)), part(bucket, set("tat", 1)))
@@ -77,4 +104,9 @@ var logs = []test{
 		alice.fails(part(exact, ifSize(100, 1000), ifElements(0, 100, math.MinInt64, 0), remove(0, 100), push(100, 10))).is(log(want...))
 		alice.has(exact, log(want...))
 	}},
+}
+
+// counted is the state of a log of counts.
+func counted(sum int64, counts ...int64) limit.State {
+	return limit.State{Registers: registers("sum", sum).Registers, Log: counts}
 }

@@ -47,7 +47,10 @@ func holds(model map[string]limit.State, parts []store.Part) bool {
 		}
 		for _, c := range p.Changes {
 			_, there := s.Register(c.Register)
-			if c.Kind == limit.Add && !there || c.Kind == limit.Remove && c.From+c.N > len(s.Log) {
+			switch {
+			case c.Kind == limit.Add && !there,
+				c.Kind == limit.Remove && c.From+c.N > len(s.Log),
+				c.Kind == limit.AddAt && c.From >= len(s.Log):
 				return false
 			}
 		}
@@ -67,7 +70,7 @@ func drawParts(t *rapid.T, model map[string]limit.State) []store.Part {
 func drawWrite(t *rapid.T, seen limit.State) limit.Write {
 	var w limit.Write
 	for range rapid.IntRange(0, 2).Draw(t, "guards") {
-		w.Guards = append(w.Guards, drawGuard(t, len(seen.Log)))
+		w.Guards = append(w.Guards, drawGuard(t, seen.Log))
 	}
 	for _, register := range []string{"x", "y"} {
 		value := rapid.Int64Range(-3, 3).Draw(t, "value")
@@ -85,20 +88,30 @@ func drawWrite(t *rapid.T, seen limit.State) limit.Write {
 	for range rapid.IntRange(0, 2).Draw(t, "appends") {
 		w.Changes = append(w.Changes, limit.Change{Kind: limit.Append, N: rapid.IntRange(1, 3).Draw(t, "n"), Value: rapid.Int64Range(0, 9).Draw(t, "time")})
 	}
-	if rapid.Bool().Draw(t, "remove") {
-		w.Changes = append(w.Changes, limit.Change{Kind: limit.Remove, From: rapid.IntRange(0, len(seen.Log)).Draw(t, "from"), N: rapid.IntRange(1, 3).Draw(t, "n")})
+	from := rapid.IntRange(0, len(seen.Log)).Draw(t, "from")
+	kind := rapid.IntRange(0, 5).Draw(t, "log")
+	if kind < 2 {
+		w.Changes = append(w.Changes, limit.Change{Kind: limit.AddAt, From: from, Value: rapid.Int64Range(-3, 3).Draw(t, "more")})
+		from++
+	}
+	switch kind {
+	case 1, 2:
+		w.Changes = append(w.Changes, limit.Change{Kind: limit.Remove, From: from, N: rapid.IntRange(1, 3).Draw(t, "n")})
+	case 3:
+		w.Changes = append(w.Changes, limit.Change{Kind: limit.Clear})
 	}
 	return w
 }
 
-func drawGuard(t *rapid.T, size int) limit.Guard {
+func drawGuard(t *rapid.T, log []int64) limit.Guard {
 	bound := rapid.OneOf(rapid.Int64Range(-4, 10), rapid.SampledFrom([]int64{math.MinInt64, math.MaxInt64}))
 	return limit.Guard{
-		Kind:     limit.GuardKind(rapid.IntRange(int(limit.RegisterIn), int(limit.Lacks)).Draw(t, "guard")),
+		Kind:     limit.GuardKind(rapid.IntRange(int(limit.RegisterIn), int(limit.LogIs)).Draw(t, "guard")),
 		Register: rapid.SampledFrom([]string{"x", "y"}).Draw(t, "of"),
-		From:     rapid.IntRange(0, size).Draw(t, "first"),
+		From:     rapid.IntRange(0, len(log)).Draw(t, "first"),
 		N:        rapid.IntRange(1, 2).Draw(t, "elements"),
 		Min:      bound.Draw(t, "min"),
 		Max:      bound.Draw(t, "max"),
+		Elements: log[:rapid.SampledFrom([]int{len(log), len(log) / 2}).Draw(t, "equal elements")],
 	}
 }

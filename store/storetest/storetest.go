@@ -193,6 +193,10 @@ func ifLacks(element int64) step {
 	return guard(limit.Guard{Kind: limit.Lacks, Min: element, Max: element})
 }
 
+func ifLog(elements ...int64) step {
+	return guard(limit.Guard{Kind: limit.LogIs, Elements: elements})
+}
+
 func set(register string, value int64) step {
 	return change(limit.Change{Kind: limit.Set, Register: register, Value: value})
 }
@@ -216,3 +220,9 @@ func push(n int, value int64) step {
 func remove(from, n int) step {
 	return change(limit.Change{Kind: limit.Remove, From: from, N: n})
 }
+
+func addAt(index int, n int64) step {
+	return change(limit.Change{Kind: limit.AddAt, From: index, Value: n})
+}
+
+func clearLog() step { return change(limit.Change{Kind: limit.Clear}) }
