@@ -25,6 +25,9 @@ type Policy struct {
 	// Slack is what is added to the period: of a limit that somebody else counts too, who
 	// sees calls by so much closer together than they were made.
 	Slack time.Duration
+	// Resolution makes a sliding_window_log count in so many sub-windows of a period, 2 to
+	// 100, for quotas that an exact list of times is too long for. 0 is the exact list.
+	Resolution int64
 }
 
 // String says the policy as an operator would: "10 per 1s, burst 20".
@@ -36,6 +39,9 @@ func (p Policy) String() string {
 	if p.Burst > 0 && p.Burst != p.Quota {
 		s += fmt.Sprintf(", burst %d", p.Burst)
 	}
+	if p.Resolution > 0 {
+		s += fmt.Sprintf(" in %d parts", p.Resolution)
+	}
 	return s
 }
 
@@ -44,7 +50,7 @@ func (p Policy) soft(permits int64) int64 { return permits + permits*p.SoftPerce
 
 // A FieldError says which member of a policy is wrong and what to do about it.
 type FieldError struct {
-	Field   string // "algorithm", "quota", "period", "burst", "anchor_day", "soft_percent" or "slack"
+	Field   string // "algorithm", "quota", "period", "burst", "anchor_day", "soft_percent", "slack" or "resolution"
 	Problem string
 }
 
@@ -77,7 +83,7 @@ type registration struct {
 	make func(Policy) (made, error)
 
 	// Which members of a policy mean something to it.
-	calendar, burst, slack bool
+	calendar, burst, slack, parts bool
 	// slots is whether permits are held, and come back when they are released.
 	slots bool
 }
@@ -96,7 +102,7 @@ func init() {
 	algorithms = map[string]registration{
 		"token_bucket":           {code: "tb", make: newTokenBucket, burst: true, slack: true},
 		"leaky_bucket":           {code: "lb", make: newLeakyBucket, burst: true, slack: true},
-		"sliding_window_log":     {code: "swl", make: newSlidingWindowLog, slack: true},
+		"sliding_window_log":     {code: "swl", make: newSlidingWindowLog, slack: true, parts: true},
 		"fixed_window":           {code: "fw", make: newFixedWindow, calendar: true},
 		"sliding_window_counter": {code: "swc", make: newSlidingWindowCounter, calendar: true},
 		"interval_refill":        {code: "ir", make: newIntervalRefill, slack: true},
@@ -165,6 +171,10 @@ func (p Policy) check(r registration) error {
 		return &FieldError{"slack", fmt.Sprintf("must be from 0s to the period of %s, not %s", p.Period, p.Slack)}
 	case p.Slack > 0 && !r.slack:
 		return &FieldError{"slack", fmt.Sprintf("%s cannot be widened: remove it, or use sliding_window_log or interval_refill", p.Algorithm)}
+	case p.Resolution != 0 && !r.parts:
+		return &FieldError{"resolution", fmt.Sprintf("%s has none: remove it, or use sliding_window_log", p.Algorithm)}
+	case p.Resolution != 0 && (p.Resolution < 2 || p.Resolution > maxParts):
+		return &FieldError{"resolution", fmt.Sprintf("must be from 2 to %d, or 0 for an exact list, not %d", maxParts, p.Resolution)}
 	}
 	return p.checkCalendar(r.calendar)
 }

@@ -41,15 +41,19 @@ var logEpoch = time.Date(2025, time.January, 1, 0, 0, 0, 0, time.UTC).UnixNano()
 
 // The branches of a log.
 const (
-	grow    Branch = iota // there is room
-	replace               // the oldest elements are a period old
+	grow     Branch = iota // there is room
+	replace                // the oldest elements are a period old
+	resolved               // sub-windows were counted
 )
 
 func newSlidingWindowLog(p Policy) (made, error) {
+	if p.Resolution > 0 {
+		return newSubWindowLog(p)
+	}
 	quota, period := p.soft(p.Quota), p.Period+p.Slack
 	switch {
 	case quota > maxLogQuota:
-		return made{}, &FieldError{"quota", fmt.Sprintf("an exact log holds at most %d times, not %d; use token_bucket", maxLogQuota, quota)}
+		return made{}, &FieldError{"quota", fmt.Sprintf("an exact log holds at most %d times, not %d; use resolution: 60", maxLogQuota, quota)}
 	case p.Period%time.Millisecond != 0:
 		return made{}, &FieldError{"period", fmt.Sprintf("of a sliding_window_log is in whole milliseconds, not %s", p.Period)}
 	case p.Slack%time.Millisecond != 0:
@@ -57,7 +61,7 @@ func newSlidingWindowLog(p Policy) (made, error) {
 	}
 	units := (quota + logUnit - 1) / logUnit
 	if rate := float64(quota) / p.Period.Seconds() * float64(units); rate > maxLogUnits {
-		return made{}, &FieldError{"quota", fmt.Sprintf("%s as an exact log writes %.0f units a second, above %d; use token_bucket", p, rate, maxLogUnits)}
+		return made{}, &FieldError{"quota", fmt.Sprintf("%s as an exact log writes %.0f units a second, above %d; use resolution: 60", p, rate, maxLogUnits)}
 	}
 	return made{slidingWindowLog{quota: quota, period: period.Milliseconds()}, period, min(quota, maxLogCost)}, nil
 }
@@ -74,6 +78,11 @@ func newConcurrency(p Policy) (made, error) {
 }
 
 func (l slidingWindowLog) propose(seen State, a Ask) Proposal {
+	if stored, inParts := seen.Register(shape); inParts {
+		times := l.times(seen, stored, a.Now)
+		p := l.propose(State{Log: times}, a)
+		return Proposal{Branch: resolved, Sure: true, Refusal: p.Refusal, Write: rewritten(seen, times, p.Write)}
+	}
 	began := logBegan(l.free(a))
 	free, expired := l.room(seen.Log, began)
 	size := int64(len(seen.Log))
@@ -83,7 +92,7 @@ func (l slidingWindowLog) propose(seen State, a Ask) Proposal {
 		return l.replace(a.Cost, Guard{Kind: SizeIn, Min: a.Cost, Max: l.quota}, began, appended)
 	case free >= a.Cost:
 		return Proposal{Branch: grow, Sure: expired == 0 && size > 0, Write: Write{
-			Guards:  []Guard{{Kind: SizeInOrAbsent, Max: l.quota - a.Cost}},
+			Guards:  l.guards(Guard{Kind: SizeInOrAbsent, Max: l.quota - a.Cost}),
 			Changes: []Change{appended},
 		}}
 	case free+expired >= a.Cost: // some room, or too many after the quota was lowered
@@ -98,6 +107,14 @@ func (l slidingWindowLog) propose(seen State, a Ask) Proposal {
 		return p
 	}
 	return Proposal{Refusal: l.refusal(slices.Max(seen.Log[:a.Cost-free]), a.Now)}
+}
+
+// guards are those of a list, and that it is one of times. Slots are always.
+func (l slidingWindowLog) guards(list ...Guard) []Guard {
+	if l.hold > 0 {
+		return list
+	}
+	return append(list, ofTimes)
 }
 
 // free is the time by which the times that are replaced must be a period old. Slots are
@@ -130,7 +147,7 @@ func (l slidingWindowLog) replace(oldest int64, size Guard, began int64, appende
 		changes = changes[:1]
 	}
 	return Proposal{Branch: replace, Write: Write{
-		Guards:  []Guard{size, {Kind: ElementsIn, N: int(oldest), Min: math.MinInt64, Max: began - l.period}},
+		Guards:  l.guards(size, Guard{Kind: ElementsIn, N: int(oldest), Min: math.MinInt64, Max: began - l.period}),
 		Changes: changes,
 	}}
 }
@@ -165,6 +182,9 @@ func (l slidingWindowLog) assume(b Branch, _ time.Time) State {
 }
 
 func (l slidingWindowLog) standing(s State, now time.Time, _ int64) Standing {
+	if stored, inParts := s.Register(shape); inParts {
+		s = State{Log: l.times(s, stored, now)}
+	}
 	free, expired := l.room(s.Log, logBegan(now.UnixNano()))
 	st := Standing{Remaining: max(0, free+expired)}
 	if len(s.Log) > 0 {
@@ -200,7 +220,7 @@ func (l slidingWindowLog) giveBack(c Charge, n int64, seen State, now time.Time)
 	stamp, began := c.Mark>>markSpan, logBegan(now.UnixNano())
 	first := stamp - c.Mark&(1<<markSpan-1) // when the permits could be used
 	from := slices.Index(seen.Log, stamp)
-	if from < 0 || stamp <= began-l.period {
+	if _, inParts := seen.Register(shape); inParts || from < 0 || stamp <= began-l.period {
 		return Write{}, false
 	}
 	own := 0
@@ -208,7 +228,7 @@ func (l slidingWindowLog) giveBack(c Charge, n int64, seen State, now time.Time)
 		own++
 	}
 	w := Write{
-		Guards:  []Guard{{Kind: ElementsIn, From: from, N: own, Min: stamp, Max: stamp}},
+		Guards:  l.guards(Guard{Kind: ElementsIn, From: from, N: own, Min: stamp, Max: stamp}),
 		Changes: []Change{{Kind: Remove, From: from, N: own}},
 	}
 	if l.hold == 0 && first > began {
@@ -220,12 +240,17 @@ func (l slidingWindowLog) giveBack(c Charge, n int64, seen State, now time.Time)
 // owe writes times down beyond the quota, until there are twice as many, and in one call
 // no more than a write can hold.
 func (l slidingWindowLog) owe(n int64, seen State, now time.Time) (Write, bool) {
+	if stored, inParts := seen.Register(shape); inParts {
+		times := l.times(seen, stored, now)
+		w, ok := l.owe(n, State{Log: times}, now)
+		return rewritten(seen, times, w), ok
+	}
 	n = min(n, maxLogCost, 2*l.quota-int64(len(seen.Log)))
 	if n <= 0 || l.hold > 0 {
 		return Write{}, false
 	}
 	return Write{
-		Guards:  []Guard{{Kind: SizeInOrAbsent, Max: 2*l.quota - n}},
+		Guards:  l.guards(Guard{Kind: SizeInOrAbsent, Max: 2*l.quota - n}),
 		Changes: []Change{{Kind: Append, N: int(n), Value: logEnds(now.UnixNano())}},
 	}, true
 }
