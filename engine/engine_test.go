@@ -543,8 +543,9 @@ func TestExactlyTheQuotaFromManyInstances(t *testing.T) {
 		bucket(100, 24*time.Hour, 0),
 		{Algorithm: "leaky_bucket", Quota: 100, Period: 24 * time.Hour},
 		window(100, time.Hour),
+		{Algorithm: "sliding_window_log", Quota: 100, Period: time.Hour, Resolution: 60},
 	} {
-		t.Run(p.Algorithm, func(t *testing.T) {
+		t.Run(p.Algorithm+" "+p.String(), func(t *testing.T) {
 			s := watch(time.Now)
 			call := Call{Cost: 1, Items: []quota.Item{item("alice", 1, rule(t, "r", p))}}
 			var admissions, tries atomic.Int64

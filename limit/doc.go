@@ -71,6 +71,33 @@
 // Never more than the quota in an interval; as with a fixed window, the end of one and the
 // beginning of the next together can have twice as much.
 //
+// # Sub-windows
+//
+// A sliding_window_log is a list of times, and exact, but a list of 1,000 times is as long as one
+// should be. With a resolution it counts in that many parts of the period instead. Of 100 a
+// second with a resolution of 10 the list has the counts of the current tenth of a second and
+// of the ten before it. The tenth that begins at 12:00:00 is 17,953,488,000, say w:
+//
+//	12:00:00.040  nothing stored. 60 permits?  guard: list absent or empty
+//	                                           change: i = w, list = 0 … 0 60, sum = 60
+//	                                                                          remaining 40
+//	12:00:00.090  30 permits?                  guard: i ≥ w, sum ≤ 70
+//	                                           change: list[10] += 30, sum += 30
+//	                                                                          remaining 10
+//	12:00:00.250  20 permits?                  sum is 90, above 80:
+//	                                           refused, retry after 850 ms
+//	12:00:00.250  10 permits?                  guard: i = w, list[0] = 0, list[1] = 0, sum ≤ 90
+//	                                           change: i = w + 2, list[0] and list[1] removed,
+//	                                           0 and 10 appended, sum += 10   remaining 0
+//	12:00:01.100  50 permits?                  tenth w is gone, and its 90:
+//	                                           guard: i = w + 2, list as it was seen
+//	                                           change: i = w + 11, list = 0 10 0 … 0 50, sum = 60
+//
+// A call counts until its sub-window is a period old: for a period at least, so that never
+// more than the quota pass in any window of that length, and for one part longer at most, so
+// that at least 10/11 of the quota can be used, 60/61 with a resolution of 60. With clocks that
+// differ by up to 2ε the quota holds in any window of period − 2ε.
+//
 // # Names
 //
 // A [Policy] is what is allowed; a [Limit] decides for it; a [State] is what is

@@ -277,3 +277,16 @@ func TestNeverMoreThanTheQuotaAcrossChangesOfALog(t *testing.T) {
 		}
 	})
 }
+
+// The example of the package comment.
+func TestSubWindowsOfTheExample(t *testing.T) {
+	l := timelineOf(t, Policy{Algorithm: "sliding_window_log", Quota: 100, Period: time.Second, Resolution: 10})
+	l.admitted(at(ms(40)), 60, 40, ms(1060))
+	l.admitted(at(ms(90)), 30, 10, ms(1010))
+	l.refused(at(ms(250)), 20, ms(850))
+	l.admitted(at(ms(250)), 10, 0, ms(1050))
+	l.admitted(at(ms(1100)), 50, 40, ms(1100))
+	if want := []int64{0, 10, 0, 0, 0, 0, 0, 0, 0, 0, 50}; !slices.Equal(l.state.Log, want) {
+		t.Errorf("%v, want %v", l.state.Log, want)
+	}
+}

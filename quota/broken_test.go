@@ -86,8 +86,8 @@ penstock.yaml:24: plans.free.limits[20]: "n20" is limit number 21 by resource, s
 penstock.yaml:4: plans.free.limits[0].period: of a sliding_window_log is in whole milliseconds, not 1.5ms
 `,
 	"log-too-long.yaml": `
-penstock.yaml:4: plans.free.limits[0].quota: an exact log holds at most 1000 times, not 1001; use token_bucket
-penstock.yaml:5: plans.free.limits[1].quota: 900 per 1s as an exact log writes 7200 units a second, above 500; use token_bucket
+penstock.yaml:4: plans.free.limits[0].quota: an exact log holds at most 1000 times, not 1001; use resolution: 60
+penstock.yaml:5: plans.free.limits[1].quota: 900 per 1s as an exact log writes 7200 units a second, above 500; use resolution: 60
 `,
 	"log-with-burst.yaml": `
 penstock.yaml:8: plans.free.limits[0].burst: sliding_window_log has none: remove it, or use token_bucket
@@ -135,7 +135,7 @@ penstock.yaml:5: plans.free.limits[1].soft_percent: must be from 0 to 1000, not 
 penstock.yaml:6: plans.free.limits[2].slack: "50" is no duration: write one such as 30s or 50ms
 penstock.yaml:7: plans.free.limits[3].slack: must be from 0s to the period of 1s, not 2s
 penstock.yaml:8: plans.free.limits[4].slack: fixed_window cannot be widened: remove it, or use sliding_window_log or interval_refill
-penstock.yaml:9: plans.free.limits[5].quota: an exact log holds at most 1000 times, not 1010; use token_bucket
+penstock.yaml:9: plans.free.limits[5].quota: an exact log holds at most 1000 times, not 1010; use resolution: 60
 penstock.yaml:10: plans.free.limits[6].slack: of a sliding_window_log is in whole milliseconds, not 1.5ms
 penstock.yaml:11: plans.free.limits[7].slack: must be from 0s to the period of 1s, not -1s
 `,
@@ -159,7 +159,7 @@ penstock.yaml:5: plans.free.limits[1].spread: must be from 2 to 64, not -2
 penstock.yaml:6: plans.free.limits[2].quota: 1000 cannot be spread evenly over 3 shards: use 999 or 1002
 penstock.yaml:7: plans.free.limits[3].burst: 1501 cannot be spread evenly over 4 shards: use 1500 or 1504
 penstock.yaml:8: plans.free.limits[4].quota: 3 cannot be spread over 4 shards: use 4, or a smaller spread
-penstock.yaml:9: plans.free.limits[5].quota: an exact log holds at most 1000 times, not 2000; use token_bucket
+penstock.yaml:9: plans.free.limits[5].quota: an exact log holds at most 1000 times, not 2000; use resolution: 60
 `,
 	"request-ids.yaml": `
 penstock.yaml:4: plans.free.limits[0].request_ids: must be from 1 to 256, not 257
