@@ -167,3 +167,45 @@ func TestASlotIsReleasedBySettlement(t *testing.T) {
 	sc.at(time.Minute)
 	sc.admitted(2, jobs) // nobody came back
 }
+
+func TestNothingIsTentativeInTheEnd(t *testing.T) {
+	sc := newScene(t)
+	tenant := item("tenant", 0, rule(t, "all", bucket(10, time.Second, 1)))
+	alice := item("alice", 1, rule(t, "per-user", bucket(4, time.Second, 1)))
+	for range 6 {
+		sc.call(Call{Items: []quota.Item{tenant, alice}, Cost: 1, MaxWait: time.Second})
+	}
+	for _, it := range []quota.Item{tenant, alice} {
+		if n := sc.engine.memory.key(it.Key).tentative; n != 0 {
+			t.Errorf("%s: %d charges are said to be tentative", it.Key, n)
+		}
+	}
+}
+
+func TestACallThatWaitsGetsWhatIsLeftInABackOff(t *testing.T) {
+	sc := newScene(t)
+	alice := item("alice", 1, rule(t, "per-user", bucket(1, 2*time.Second, 1)))
+	other := newSceneOn(t, sc.store)
+	for i := range 5 { // another instance gets each of them
+		sc.at(2 * time.Second * time.Duration(i))
+		other.now = sc.now
+		other.admitted(1, alice)
+		sc.decide(1, alice)
+	}
+	sc.at(10 * time.Second)
+	if d := sc.decide(1, alice); d.Source != BackOff {
+		t.Fatalf("%+v", d)
+	}
+	sc.waits(2*time.Second, 0, alice)
+}
+
+func TestATentativeChargeEndsOnce(t *testing.T) {
+	sc := newScene(t)
+	alice := item("alice", 1, rule(t, "per-user", bucket(4, time.Second, 1)))
+	a := sc.engine.askTentatively(t.Context(), &alice, question{now: sc.now, cost: 1})
+	a.final()
+	a.final()
+	if n := a.key.tentative; n != 0 {
+		t.Errorf("%d", n)
+	}
+}

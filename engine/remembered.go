@@ -86,9 +86,8 @@ type slot struct {
 	state limit.State
 	at    time.Time
 
-	refusals  int   // by the store, in a row
-	cost      int64 // that was refused
-	maxWait   time.Duration
+	refusals  int       // by the store, in a row
+	cost      int64     // that was refused
 	retryAt   time.Time // when the last of them said to come back
 	notBefore time.Time // when it will be asked again
 }
@@ -122,7 +121,7 @@ func (k *key) recall(a *answer, q question) {
 		*v = view{}
 		if s := k.slot(r.ID); s != nil {
 			v.state, v.at, v.probing = s.state, s.at, s.refusals > 0
-			if s.refusedAsWell(q) {
+			if q.demand() >= s.cost {
 				v.backOff = s.notBefore
 			}
 		}
@@ -180,11 +179,11 @@ func (k *key) keep(r *quota.Rule, v *view, now time.Time, overlapped bool) *slot
 // refused counts a refusal by the store. Calls that were sent before an earlier
 // refusal could be known do not count: in a row means in spite of waiting.
 func (s *slot) refused(retry time.Duration, q question, random func() float64) {
-	if q.now.Before(s.retryAt) && s.refusedAsWell(q) {
+	if q.now.Before(s.retryAt) && q.demand() >= s.cost {
 		return
 	}
 	s.refusals++
-	s.cost, s.maxWait = q.demand(), q.maxWait
+	s.cost = q.demand()
 	s.retryAt = q.now.Add(retry)
 	s.notBefore = time.Time{}
 	if n := s.refusals - backOffAfter; n >= 0 {
@@ -195,9 +194,6 @@ func (s *slot) refused(retry time.Duration, q question, random func() float64) {
 		s.notBefore = s.retryAt.Add(time.Duration(random() * float64(longest)))
 	}
 }
-
-// refusedAsWell reports whether a call asks for no less than what was refused.
-func (s *slot) refusedAsWell(q question) bool { return q.demand() >= s.cost && q.maxWait <= s.maxWait }
 
 // forgive ends the row of refusals.
 func (s *slot) forgive() { *s = slot{id: s.id, state: s.state, at: s.at} }

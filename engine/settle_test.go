@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed43908478/penstock/limit"
 	"github.com/seed43908478/penstock/quota"
 	"github.com/seed43908478/penstock/store"
 )
@@ -215,4 +216,19 @@ func TestAChargeOfAnotherRateIsNotGivenBack(t *testing.T) {
 	if _, err := sc.engine.Settle(t.Context(), settlement(d, 30, changed)); !errors.Is(err, ErrTooLate) {
 		t.Errorf("%v", err)
 	}
+}
+
+func TestASettlementEndsTheBackOff(t *testing.T) {
+	sc := newScene(t)
+	jobs := item("jobs", 0, rule(t, "at-once", limit.Policy{Algorithm: "concurrency", Quota: 1, Period: time.Hour}))
+	held := sc.admitted(1, jobs)
+	for i := range 4 {
+		sc.at(time.Second * time.Duration(2*i+1))
+		sc.decide(1, jobs)
+	}
+	if d := sc.decide(1, jobs); d.Source != BackOff {
+		t.Fatalf("%+v", d)
+	}
+	sc.settles(held, 0, jobs)
+	sc.admitted(1, jobs)
 }

@@ -104,3 +104,26 @@ func TestSpreadLimitBesideAnother(t *testing.T) {
 		t.Errorf("%d left, want 7: alice's refusals gave back", left)
 	}
 }
+
+func TestTheOtherShardIsAnother(t *testing.T) {
+	for _, random := range []float64{0, 0.4, 0.6, 0.999} {
+		sc := newScene(t)
+		sc.engine = New(sc.store, Options{Now: func() time.Time { return sc.now }, Random: func() float64 { return random }})
+		all := spread(t, 2, item("all", 0, rule(t, "all", window(4, time.Hour))))
+		for range 4 {
+			sc.admitted(1, all)
+		}
+	}
+}
+
+func TestACallWithAnIDIsNotChargedToAnotherShard(t *testing.T) {
+	fresh := newShardScene(t)
+	full := spread(t, 2, item("all", 0, rule(t, "all", window(4, time.Hour))))
+	first, _ := fresh.engine.pick(2, question{id: digest(Call{RequestID: "one", Cost: 1, Items: []quota.Item{full}})})
+	used := *shard(&full, first)
+	used.Shards = 0
+	fresh.admitted(2, used)
+	if d := fresh.call(Call{Items: []quota.Item{full}, Cost: 1, RequestID: "one"}); d.Allowed {
+		t.Fatalf("%+v", d)
+	}
+}

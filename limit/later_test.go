@@ -205,3 +205,17 @@ func TestWhatDrainedIsNotGivenBack(t *testing.T) {
 	b.passes(Ask{Now: at(ms(200)), Cost: 5})
 	b.settles(second, 0, at(ms(200)), false)
 }
+
+// The third call was promised a time at which the bucket would have been a third fuller
+// without the second: what drained before that time is not given back.
+func TestGivingBackTakesNothingFromWhatIsPromised(t *testing.T) {
+	b := timelineOf(t, Policy{Algorithm: "token_bucket", Quota: 2, Period: time.Second, Burst: 3})
+	b.passes(Ask{Now: at(0), Cost: 1})
+	second := b.passes(Ask{Now: at(0), Cost: 1})
+	b.passes(Ask{Now: at(0), Cost: 1, Wait: ms(800)})
+	b.settles(second, 0, at(0), true)
+	// It is charged from 0.8 s on, and what it needs is there until 1.3 s.
+	if left, _ := b.state.Register(tat); left < at(ms(1300)).UnixNano() {
+		t.Fatalf("full again at %s", time.Unix(0, left).Sub(noon))
+	}
+}
