@@ -43,6 +43,8 @@ plans:
       - {name: counter, match: {resource: counter}, by: [subject], algorithm: sliding_window_counter, quota: 100, period: day, on_store_error: deny}
       - {name: refill, match: {resource: refill}, by: [subject], algorithm: interval_refill, quota: 100, period: day, on_store_error: deny}
       - {name: leaky, match: {resource: leaky}, by: [subject], algorithm: leaky_bucket, quota: 100, period: day, on_store_error: deny}
+      - {name: subwindows, match: {resource: subwindows}, by: [resource, subject], algorithm: sliding_window_log, resolution: 60, quota: 100, period: hour, on_store_error: deny}
+      - {name: slots, match: {resource: slots}, by: [resource, subject], algorithm: concurrency, quota: 100, ttl: 1h, on_store_error: deny}
       - {name: rate, match: {resource: rate}, by: [subject], algorithm: token_bucket, quota: 50, period: 1s, burst: 50, on_store_error: deny}
       - {name: lossy, match: {resource: lossy}, by: [subject], algorithm: token_bucket, quota: 10000, period: 24h, on_store_error: deny}
       - {name: local, match: {resource: local}, by: [subject], algorithm: token_bucket, quota: 100, period: 1s, on_store_error: local}

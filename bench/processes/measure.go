@@ -38,7 +38,7 @@ func (m measurement) exact(ctx context.Context, r *report) error {
 	if err != nil {
 		return err
 	}
-	for _, algorithm := range []string{"bucket", "leaky", "log", "window", "counter", "refill"} {
+	for _, algorithm := range []string{"bucket", "leaky", "log", "subwindows", "window", "counter", "refill", "slots"} {
 		for run := range 5 {
 			x := exact{Algorithm: algorithm, Run: run + 1}
 			var tries atomic.Int64
