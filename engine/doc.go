@@ -7,10 +7,11 @@
 //	d, err := e.Decide(ctx, engine.Call{Items: items, Cost: 1})
 //	if !d.Allowed { … d.RetryAfter … }
 //
-// The loop is in ask.go. Around it: remembered.go answers from memory and lets callers
-// of one key wait for each other, trends.go predicts, several.go decides limits of
-// different keys, local.go is what is left while the store is away, and decide.go puts
-// a decision together.
+// The loop is in ask.go. Around it: judge.go answers from what remembered.go remembers,
+// turns.go lets callers of one key wait for each other, trends.go predicts, later.go plans
+// waits and leases, several.go decides limits of different keys, shards.go those of one key
+// that is spread, local.go is what is left while the store is away, and decide.go puts a
+// decision together. settle.go settles what was charged.
 //
 // # An example
 //

@@ -98,6 +98,28 @@
 // that at least 10/11 of the quota can be used, 60/61 with a resolution of 60. With clocks that
 // differ by up to 2ε the quota holds in any window of period − 2ε.
 //
+// # Later permits
+//
+// A call may ask for permits of a later time, and a lease for permits that are used until
+// one. The bucket of the first example again, at 12:00:00.500 as nothing is left of its 5:
+//
+//	one permit in 100 ms?    guard: 12:00:00.600 ≤ tat ≤ 12:00:01.000     change: tat += 100 ms
+//	                                tat is 12:00:01.000, now 12:00:01.100: nobody else passes before 12:00:00.700
+//	a lease of 2 for 200 ms? at 12:00:02.000, when it is full. It is charged as of its end:
+//	                         guard: tat absent or before 12:00:02.200     change: tat = 12:00:02.400
+//	                         2 of the 5 are leased, 2 more are the room for what comes back while it lasts
+//
+// What was charged can be settled: [Limit.Settle] gives back what was not used, as far as it still
+// keeps anyone out, or owes what was used above.
+//
+// A concurrency limit of 2, each held for 30 s at most, is a log of when its holds end:
+//
+//	12:00:00  a slot?      guard: size absent or ≤ 1                change: append 12:00:30
+//	12:00:10  a slot?      the same                                 change: append 12:00:40
+//	12:00:20  a slot?      refused: look again in a second, someone may be done
+//	12:00:25  the second is done                                    change: remove 12:00:40
+//	12:00:30  two slots?   12:00:30 has passed and is replaced, and there is room for one
+//
 // # Names
 //
 // A [Policy] is what is allowed; a [Limit] decides for it; a [State] is what is
