@@ -39,9 +39,13 @@ func anyPolicyOf(t *rapid.T, algorithm string) Policy {
 		p.Slack = ms(rapid.SampledFrom([]int{0, 0, 20}).Draw(t, "slack"))
 	}
 	if algorithms[algorithm].parts {
-		p.Resolution = rapid.SampledFrom([]int64{0, 0, 2, 3, 10, 60}).Draw(t, "resolution")
+		p.Resolution = anyResolution(t, p, 0, 0, 2, 3, 10, 60)
 	}
 	return p
+}
+
+func anyResolution(t *rapid.T, p Policy, of ...int64) int64 {
+	return min(rapid.SampledFrom(of).Draw(t, "resolution"), int64(p.Period/minLength))
 }
 
 func isBucket(p Policy) bool { return p.Algorithm == "token_bucket" || p.Algorithm == "leaky_bucket" }

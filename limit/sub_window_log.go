@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -35,6 +36,9 @@ const (
 	// maxSteps is how many counts are taken out one by one. After a pause that is longer the
 	// list is replaced if it is as it was seen: the names of a hundred elements are long.
 	maxSteps = 8
+	// minLength is of a sub-window: one begins by a write that only one caller can win, so it
+	// must last longer than a write takes. Were it shorter, callers would lose to one after another.
+	minLength = 10 * time.Millisecond
 )
 
 // The branches of a log in parts.
@@ -45,6 +49,9 @@ const (
 )
 
 func newSubWindowLog(p Policy) (made, error) {
+	if most := int64((p.Period + p.Slack) / minLength); p.Resolution > most {
+		return made{}, &FieldError{"resolution", fmt.Sprintf("%d parts of %s are shorter than %s, about what a write takes: use at most %d", p.Resolution, p.Period+p.Slack, minLength, most)}
+	}
 	l := subWindowLog{quota: p.soft(p.Quota), parts: p.Resolution}
 	l.length = (int64(p.Period+p.Slack) + l.parts - 1) / l.parts
 	return made{l, time.Duration((l.parts + 1) * l.length), l.quota}, nil

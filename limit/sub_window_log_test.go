@@ -227,7 +227,7 @@ func TestCountsOfAnUnknownShapeAreUsedUp(t *testing.T) {
 func TestLogInPartsUsesNearlyAllOfItsQuota(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := anyPolicyOf(t, "sliding_window_log")
-		p.Resolution, p.SoftPercent = rapid.SampledFrom([]int64{2, 3, 10, 60}).Draw(t, "parts"), 0
+		p.Resolution, p.SoftPercent = anyResolution(t, p, 2, 3, 10, 60), 0
 		l := mustNew(t, p)
 		const rounds = 20
 		var stored State
