@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -169,7 +170,7 @@ func TestATenantThatIsNotValidIsNotSaved(t *testing.T) {
 		{"initech", quota.Tenant{}, "tenants.initech.plan"},
 		{"a tenant", quota.Tenant{Plan: "free"}, `tenants["a tenant"]`},
 		{"initech", quota.Tenant{Plan: "free", Limits: []quota.Limit{bucket("daily", -1)}}, "tenants.initech.limits[0].quota"},
-		{"initech", quota.Tenant{Plan: "free", Limits: many}, `tenants["initech"].limits`},
+		{"initech", quota.Tenant{Plan: "free", Limits: many}, "tenants.initech.limits"},
 	} {
 		_, _, err := d.PutTenant(t.Context(), c.name, c.tenant, always, by)
 		problems, ok := errors.AsType[quota.Problems](err)
@@ -544,5 +545,123 @@ func TestAuditIsComplete(t *testing.T) {
 	slices.Reverse(paged)
 	if !slices.Equal(paged, entries) {
 		t.Errorf("in pages it is %+v, want %+v", paged, entries)
+	}
+}
+
+// spoil replaces the item with a part by what change makes of it.
+func (d *desk) spoil(part string, change func([]byte) []byte) {
+	d.t.Helper()
+	k := configstore.Key{PK: "part/" + part[11:12], SK: part}
+	item, ok, err := d.items.Get(d.t.Context(), k)
+	if err != nil || !ok {
+		d.t.Fatalf("%t, %v", ok, err)
+	}
+	tx := configstore.Transaction{Deletes: []configstore.Key{k}}
+	if data := change(slices.Clone(item.Data)); data != nil {
+		tx = configstore.Transaction{Puts: []configstore.Item{{Key: k, Data: data}}}
+	}
+	if err := d.items.Transact(d.t.Context(), tx); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+func TestADamagedPartIsNotRead(t *testing.T) {
+	t.Parallel()
+	other := newDesk(t)
+	other.applies(tenants(1))
+	for _, c := range []struct {
+		name   string
+		change func(*desk, []byte) []byte
+		want   string
+	}{
+		{"it is lost", func(*desk, []byte) []byte { return nil }, "there is no such part"},
+		{"it is nothing", func(*desk, []byte) []byte { return []byte("nothing") }, "is damaged"},
+		{"a bit is another", func(_ *desk, data []byte) []byte { data[len(data)/2] ^= 1; return data }, "is damaged"},
+		{"it is cut short", func(_ *desk, data []byte) []byte { return data[:len(data)-9] }, "is damaged"},
+		{"it is another's", func(d *desk, _ []byte) []byte {
+			m := other.manifest()
+			item, _, _ := other.items.Get(d.t.Context(), configstore.Key{PK: "part/" + m.Tenants[0][11:12], SK: m.Tenants[0]})
+			return item.Data
+		}, "its digest is"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := example(t)
+			m := d.manifest()
+			d.spoil(m.Tenants[0], func(data []byte) []byte { return c.change(d, data) })
+			fresh := configstore.New(d.items, configstore.Options{})
+			_, _, read := fresh.Tenant(t.Context(), "acme")
+			_, _, written := fresh.PutTenant(t.Context(), "acme", quota.Tenant{Plan: "pro"}, always, by)
+			for _, err := range []error{read, written} {
+				if err == nil || !strings.Contains(err.Error(), c.want) {
+					t.Errorf("%v, want %q", err, c.want)
+				}
+			}
+			if now := d.manifest(); now.Version != m.Version {
+				t.Error("what could not be read was written over")
+			}
+			// It is not replaced as a whole either: somebody should know what was lost.
+			if _, err := fresh.Apply(t.Context(), quota.Example(), always, by, nil); err == nil {
+				t.Error("applied over what could not be read")
+			}
+		})
+	}
+}
+
+// In a table that was restored or made anew, no version comes again.
+func TestVersionsNeverGoBack(t *testing.T) {
+	t.Parallel()
+	d := example(t)
+	d.now = d.now.Add(-time.Hour) // a clock that is behind
+	version, _ := d.Version(t.Context())
+	if next := d.puts("initech", quota.Tenant{Plan: "free"}, always, configstore.Created); next != version+1 {
+		t.Errorf("version %d after %d", next, version)
+	}
+	again := newDesk(t)
+	again.now = d.now.Add(2 * time.Hour)
+	if a := again.applies(quota.Example()); a.Version <= version+1 {
+		t.Errorf("version %d in a new table after %d", a.Version, version+1)
+	}
+}
+
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	var mu sync.Mutex
+	seen := map[int]bool{}
+	_, err := d.Apply(t.Context(), tenants(3000), always, by, func(done, total int) {
+		mu.Lock()
+		defer mu.Unlock()
+		if total != 5 || done < 1 || done > total || seen[done] {
+			t.Errorf("%d of %d", done, total)
+		}
+		seen[done] = true
+	})
+	if err != nil || len(seen) != 5 {
+		t.Errorf("%d steps, %v, want 5: the plans and 4 parts", len(seen), err)
+	}
+}
+
+func TestCursorsOfOtherLists(t *testing.T) {
+	t.Parallel()
+	d := example(t)
+	long := strings.Repeat("x", 5000)
+	for _, cursor := range []string{"acme", long} {
+		if _, _, err := d.Audit(t.Context(), configstore.AuditFilter{Cursor: cursor}); !errors.Is(err, configstore.ErrCursor) {
+			t.Errorf("audit: %v", err)
+		}
+	}
+	if _, _, err := d.Keys(t.Context(), configstore.KeyFilter{Cursor: long}); !errors.Is(err, configstore.ErrCursor) {
+		t.Errorf("keys: %v", err)
+	}
+	if _, ok, err := d.Key(t.Context(), long); ok || err != nil {
+		t.Errorf("key: %t, %v", ok, err)
+	}
+	for _, tenant := range []string{long, "a b", "a\x00b"} {
+		if page, _, err := d.Audit(t.Context(), configstore.AuditFilter{Tenant: tenant}); page != nil || err != nil {
+			t.Errorf("audit of %.10q: %v, %v", tenant, page, err)
+		}
+		if page, _, err := d.Keys(t.Context(), configstore.KeyFilter{Tenant: tenant}); page != nil || err != nil {
+			t.Errorf("keys of %.10q: %v, %v", tenant, page, err)
+		}
 	}
 }

@@ -126,7 +126,7 @@ func checkSize(name string, t quota.Tenant) error {
 	}
 	if len(data) > maxTenant {
 		return quota.Problems{{
-			Path: fmt.Sprintf("tenants[%q].limits", name),
+			Path: quota.Member(quota.Member("tenants", name), "limits"),
 			Text: fmt.Sprintf("have %d bytes as JSON, and %d can be stored: move those that others have too into a plan", len(data), maxTenant),
 		}}
 	}

@@ -154,3 +154,49 @@ func TestAPortThatIsTaken(t *testing.T) {
 		t.Errorf("exit code %d; it says %q", code, says)
 	}
 }
+
+// What is kept in a data folder is there when the process is started again, also after
+// it was killed; the key that was printed works on.
+func TestServeKeepsItsData(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	path := plan(t, "{name: per-user, by: [subject], algorithm: token_bucket, quota: 10, period: 1s, burst: 77}")
+	first := serve(t, nil, "--data", dir, "--auth", "keys", "--config", path)
+	printed := strings.Fields(first.stdout.String())
+	if len(printed) == 0 {
+		t.Fatal("it prints no key")
+	}
+	key := printed[len(printed)-1]
+	first.check(t, key, ask("bob")).want(t, http.StatusOK, "remaining", 76.0)
+
+	begin := time.Now()
+	code, says := fails(t, nil, "serve", "--data", dir, "--addr", "127.0.0.1:0")
+	if code != 1 || !strings.Contains(says, "in use by another process") {
+		t.Errorf("a second process ends with %d and says %q", code, says)
+	}
+	if took := time.Since(begin); took > patience {
+		t.Errorf("it took %s to say so", took)
+	}
+	for _, end := range []func(){
+		func() {
+			if err := first.stop(t); err != nil {
+				t.Error(err)
+			}
+		},
+		func() {
+			if err := first.cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			<-first.ended
+		},
+	} {
+		end()
+		first = serve(t, nil, "--data", dir, "--auth", "keys")
+		first.check(t, key, ask("alice")).want(t, http.StatusOK, "remaining", 76.0)
+		if out := first.stdout.String(); out != "" {
+			t.Errorf("it prints %q, though there is a key", out)
+		}
+		if !strings.Contains(first.stderr.String(), `config="as it was kept`) {
+			t.Errorf("it does not say what it has:\n%s", first.stderr.String())
+		}
+	}
+}

@@ -104,3 +104,6 @@ func element(path string, i int) string { return fmt.Sprintf("%s[%d]", path, i) 
 func parent(path string) string { return path[:max(0, strings.LastIndexAny(path, ".["))] }
 
 func isWord(c byte) bool { return isLower(c) || 'A' <= c && c <= 'Z' || c == '_' }
+
+// Member returns the path of a member, as [Problem] has it: Member("tenants", "acme") is "tenants.acme".
+func Member(path, name string) string { return member(path, name) }
