@@ -1,6 +1,7 @@
 package configstore_test
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"reflect"
@@ -257,11 +258,25 @@ func TestApplyKeepsTheRevisionsOfWhatIsTheSame(t *testing.T) {
 	t.Parallel()
 	d := example(t)
 	ctx := t.Context()
-	before, _, _ := d.Tenant(ctx, "acme")
 	version, _ := d.Version(ctx)
 	if a := d.applies(quota.Example()); a.Changed || a.Version != version {
 		t.Errorf("the same again is %+v", a)
 	}
+	reset, err := d.ResetTenant(ctx, "acme", by)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := quota.Example()
+	changed.Tenants["acme"] = quota.Tenant{Plan: "pro"}
+	if a := d.applies(changed); a.String() != "plans 0 added, 0 changed, 0 removed; tenants 0 added, 1 changed, 0 removed" {
+		t.Errorf("%s", a)
+	}
+	if got, _, _ := d.Tenant(ctx, "acme"); got.Generation != reset.Generation || got.Revision <= reset.Revision {
+		t.Errorf("acme is %+v, want the generation of %+v", got, reset)
+	}
+	d.applies(quota.Example())
+	before, _, _ := d.Tenant(ctx, "acme")
+	version = before.Revision
 	c := quota.Example()
 	c.Tenants["initech"] = quota.Tenant{Plan: "free"}
 	delete(c.Tenants, "globex")
@@ -282,7 +297,7 @@ func TestApplyKeepsTheRevisionsOfWhatIsTheSame(t *testing.T) {
 	if got, _, _ := d.Tenant(ctx, "acme"); !reflect.DeepEqual(got, before) {
 		t.Errorf("acme is %+v, want %+v", got, before)
 	}
-	_, err := d.Apply(ctx, quota.Example(), configstore.Precondition{IfMatch: version}, by, nil)
+	_, err = d.Apply(ctx, quota.Example(), configstore.Precondition{IfMatch: version}, by, nil)
 	refusedAs(t, err, a.Version)
 	_, err = d.Apply(ctx, quota.Config{DefaultPlan: "gold"}, always, by, nil)
 	if _, ok := errors.AsType[quota.Problems](err); !ok {
@@ -357,6 +372,36 @@ func TestPartsGrow(t *testing.T) {
 	}
 	if m := d.manifest(); len(m.Tenants) != 2 || m.Count != 1010 {
 		t.Errorf("%d tenants in %d parts", m.Count, len(m.Tenants))
+	}
+}
+
+// Tenants with large limits of their own need parts of fewer tenants.
+func TestPartsStaySmall(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	c := tenants(800)
+	for name := range c.Tenants {
+		var limits []quota.Limit
+		for i := range 10 {
+			l := bucket(fmt.Sprintf("limit-%d", i), 7)
+			l.Match.Resource = rand.Text() + rand.Text() + rand.Text() + rand.Text() // no compression makes it smaller
+			limits = append(limits, l)
+		}
+		c.Tenants[name] = quota.Tenant{Plan: "free", Limits: limits}
+	}
+	d.applies(c)
+	if got, _, err := d.Export(t.Context()); err != nil || !reflect.DeepEqual(got, c) {
+		t.Errorf("exports %d tenants, %v", len(got.Tenants), err)
+	}
+	m := d.manifest()
+	for _, part := range m.Tenants {
+		item, _, err := d.items.Get(t.Context(), configstore.Key{PK: "part/" + part[11:12], SK: part})
+		if err != nil || len(item.Data) > 250_000 {
+			t.Errorf("a part has %d bytes, %v", len(item.Data), err)
+		}
+	}
+	if len(m.Tenants) < 2 {
+		t.Errorf("%d parts", len(m.Tenants))
 	}
 }
 
@@ -450,6 +495,12 @@ func TestKeys(t *testing.T) {
 	old, err := d.RotateKey(ctx, first.ID, third, d.now.Add(time.Hour), by)
 	if err != nil || !old.ExpiresAt.Equal(d.now.Add(time.Hour)) || keys("acme") != 3 {
 		t.Errorf("rotated: %+v, %v", old, err)
+	}
+	if got, _, err := d.Key(ctx, first.ID); err != nil || !reflect.DeepEqual(got, old) {
+		t.Errorf("the old key is %+v, %v, want %+v", got, err, old)
+	}
+	if sooner, err := d.RotateKey(ctx, first.ID, mint("acme"), d.now.Add(2*time.Hour), by); err != nil || sooner.ExpiresAt != old.ExpiresAt {
+		t.Errorf("it expires at %s, %v, want %s still", sooner.ExpiresAt, err, old.ExpiresAt)
 	}
 	if _, err := d.RotateKey(ctx, first.ID, mint("globex"), d.now, by); err == nil {
 		t.Error("a key was replaced by that of another tenant")

@@ -186,7 +186,7 @@ func TestServeKeepsItsData(t *testing.T) {
 			if err := first.cmd.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
-			<-first.ended
+			_ = <-first.ended // it was killed
 		},
 	} {
 		end()

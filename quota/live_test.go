@@ -509,3 +509,14 @@ func TestStatic(t *testing.T) {
 		}
 	})
 }
+
+func TestLiveFirstLoadThatHangs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		_, err := quota.NewLive(t.Context(), &table{delay: time.Hour}, quota.LiveOptions{Logger: slog.New(slog.DiscardHandler)})
+		if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took != 5*time.Second {
+			t.Errorf("%v after %v, want 5s", err, took)
+		}
+	})
+}

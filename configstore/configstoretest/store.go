@@ -328,22 +328,28 @@ func sweeping(t *testing.T, items configstore.Items) {
 	}
 	parts(3) // the plans, acme, and acme in the version before
 
-	writer := &mortal{Items: items}
-	writer.left.Store(1)
-	if err := put(store(writer), 10); !errors.Is(err, errDied) {
-		t.Fatal(err)
+	dies := func(n int) {
+		t.Helper()
+		writer := &mortal{Items: items}
+		writer.left.Store(1)
+		if err := put(store(writer), n); !errors.Is(err, errDied) {
+			t.Fatal(err)
+		}
 	}
+	dies(10)
+	now = now.Add(time.Hour)
+	dies(11)
 	now = now.Add(59 * time.Minute)
-	if err := put(s, 11); err != nil {
-		t.Fatal(err)
-	}
-	parts(4) // what it left may still be somebody's
-	now = now.Add(2 * time.Minute)
 	if err := put(s, 12); err != nil {
 		t.Fatal(err)
 	}
-	parts(3)
-	if got, _, err := store(items).Export(t.Context()); err != nil || !reflect.DeepEqual(got.Tenants["acme"], override(12)) {
+	parts(4) // what the second one left may still be somebody's
+	now = now.Add(3 * time.Hour)
+	if err := put(s, 13); err != nil {
+		t.Fatal(err)
+	}
+	parts(3) // acme in the version before is old too, and there may be readers of it
+	if got, _, err := store(items).Export(t.Context()); err != nil || !reflect.DeepEqual(got.Tenants["acme"], override(13)) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

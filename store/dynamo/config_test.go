@@ -181,7 +181,8 @@ func TestConfigErrorsAreTheStores(t *testing.T) {
 	_, _, err = none.Query(ctx, configstore.Range{PK: "a", Limit: 1})
 	wantError(t, err, store.Misconfigured, known)
 	for _, tx := range []configstore.Transaction{
-		{Puts: []configstore.Item{put}}, {Deletes: []configstore.Key{k}},
+		{Puts: []configstore.Item{put}},
+		{Deletes: []configstore.Key{k}},
 		{Puts: []configstore.Item{put}, If: []configstore.Condition{{Key: k}}},
 	} {
 		wantError(t, none.Transact(ctx, tx), store.Misconfigured, known)
