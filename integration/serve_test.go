@@ -186,7 +186,9 @@ func TestServeKeepsItsData(t *testing.T) {
 			if err := first.cmd.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
-			_ = <-first.ended // it was killed
+			if err := <-first.ended; err == nil {
+				t.Error("it was killed, and says that all is well")
+			}
 		},
 	} {
 		end()
