@@ -32,6 +32,8 @@ var base32Lower = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPad
 
 // Options says what a new key is for.
 type Options struct {
+	// Name is what people call it.
+	Name   string
 	Scopes []Scope
 	// Tenant is whose key it is; required by the scope [CheckOwn].
 	Tenant string
@@ -48,6 +50,7 @@ func Mint(secret []byte, o Options) (key string, r Record) {
 	random := func(n int) string { return strings.ToLower(rand.Text()[:n]) }
 	r = Record{
 		ID:        random(idLen),
+		Name:      o.Name,
 		Scopes:    slices.Clone(o.Scopes),
 		Tenant:    o.Tenant,
 		CreatedAt: o.Now,

@@ -20,8 +20,10 @@ const (
 // A Record is what is stored of a key: never the key itself.
 type Record struct {
 	ID string `json:"id"`
+	// Name is what people call it; it means nothing here.
+	Name string `json:"name,omitempty"`
 	// Hash is the SHA-256 of the secret part.
-	Hash   []byte  `json:"hash"`
+	Hash   []byte  `json:"hash,omitempty"`
 	Scopes []Scope `json:"scopes"`
 	// Tenant is whose key it is; empty for a service's or an administrator's.
 	Tenant    string    `json:"tenant,omitempty"`

@@ -35,12 +35,14 @@ func (e *PreconditionError) Error() string {
 type Precondition struct {
 	// IfMatch is the revision it must have; 0 for any.
 	IfMatch int64
+	// IfExists asks that it is there, whatever revision it has.
+	IfExists bool
 	// IfNoneMatch asks that it is not there yet.
 	IfNoneMatch bool
 }
 
 func (p Precondition) check(object string, revision int64) error {
-	if p.IfNoneMatch && revision != 0 || p.IfMatch != 0 && p.IfMatch != revision {
+	if p.IfNoneMatch && revision != 0 || p.IfExists && revision == 0 || p.IfMatch != 0 && p.IfMatch != revision {
 		return &PreconditionError{object, revision}
 	}
 	return nil

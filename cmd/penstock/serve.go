@@ -56,7 +56,8 @@ func newServe() *cobra.Command {
 			"kept yet. What limits have counted is kept with --store dynamodb only.\n\n" +
 			"Environment: the usual AWS_… variables, AWS_ENDPOINT_URL_DYNAMODB for an emulator; PENSTOCK_STATE_TABLE\n" +
 			"(penstock-state), PENSTOCK_CONFIG_TABLE (penstock-config); PENSTOCK_SECRET signs keys (when unset, made\n" +
-			"at start, or once in the folder of --data);\n" +
+			"at start, or once in the folder of --data); PENSTOCK_ADMIN_KEY is a key that may administer, at\n" +
+			"/admin/v1/ (when unset, made at start and printed);\n" +
 			"PENSTOCK_MAX_INSTANCES shares limits out while the table is away (10 when unset).",
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return serve(c.Context(), o) },
@@ -124,13 +125,18 @@ func serve(ctx context.Context, o serveOptions) error {
 			}
 		}
 	}
-	handler := httpapi.New(httpapi.Options{
+	verifier := apikey.NewVerifier(b.secret.value, b.config, apikey.VerifierOptions{})
+	checks := httpapi.New(httpapi.Options{
 		Decider:  engine.New(b.store, engine.Options{Instances: instances, Now: b.now}),
 		Plans:    b.plans,
 		Auth:     auth,
-		Verifier: apikey.NewVerifier(b.secret.value, b.config, apikey.VerifierOptions{}),
+		Verifier: verifier,
 		Logger:   log,
 	})
+	handler, err := withAdmin(checks, b, verifier, log)
+	if err != nil {
+		return err
+	}
 	listener, err := net.Listen("tcp", o.addr)
 	if err != nil {
 		return err

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+
+	"github.com/seed43908478/penstock/apikey"
+	"github.com/seed43908478/penstock/httpapi"
+)
+
+// adminRoot is where administration is.
+const adminRoot = "/admin/v1/"
+
+// withAdmin puts administration beside the checks.
+func withAdmin(checks http.Handler, b *backend, verifier *apikey.Verifier, log *slog.Logger) (http.Handler, error) {
+	key, err := adminKey()
+	if err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/", checks)
+	mux.Handle(adminRoot, httpapi.NewAdmin(httpapi.AdminOptions{
+		Config:   b.config,
+		Verifier: verifier,
+		Secret:   b.secret.value,
+		Key:      key,
+		Logger:   log,
+	}))
+	return mux, nil
+}
+
+// adminKey is PENSTOCK_ADMIN_KEY; when it is unset one is made for this process, and printed.
+func adminKey() (string, error) {
+	key := os.Getenv("PENSTOCK_ADMIN_KEY")
+	switch {
+	case key == "":
+		key = rand.Text()
+		fmt.Printf("A key that may administer, while this process runs (PENSTOCK_ADMIN_KEY is not set):\n%s\n", key)
+	case len(key) < httpapi.MinAdminKey:
+		return "", fmt.Errorf("PENSTOCK_ADMIN_KEY has %d characters, and must have %d at least", len(key), httpapi.MinAdminKey)
+	}
+	return key, nil
+}
