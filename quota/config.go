@@ -47,7 +47,8 @@ type Limit struct {
 	// own count. Requests that lack a part share one count.
 	By        []string `json:"by,omitempty" yaml:"by,omitempty,flow"`
 	Algorithm string   `json:"algorithm,omitempty" yaml:"algorithm,omitempty"`
-	// Quota is how many permits there are in a period.
+	// Quota is how many permits there are in a period; of concurrency, how many at once.
+	// More than 500 a second on one key are among the [Config.Warnings].
 	Quota  int64  `json:"quota,omitzero" yaml:"quota,omitempty"`
 	Period Period `json:"period,omitempty" yaml:"period,omitempty"`
 	// AnchorDay is the day on which a month begins, 1 to 28; 0 is 1.

@@ -71,6 +71,11 @@ func (ps Problems) err() error {
 	if len(ps) == 0 {
 		return nil
 	}
+	return ps.listed()
+}
+
+// listed returns the problems as they are told: by line, and not too many.
+func (ps Problems) listed() Problems {
 	slices.SortStableFunc(ps, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})

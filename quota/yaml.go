@@ -20,17 +20,23 @@ const maxYAML = 16 << 20
 // that is wrong and where. It is strict: one document of UTF-8, at most 16 MiB, no
 // unknown or repeated members, no empty values, no aliases, anchors or tags.
 func ParseYAML(data []byte) (Config, error) {
+	c, _, err := CheckYAML(data)
+	return c, err
+}
+
+// CheckYAML is [ParseYAML], and returns the [Config.Warnings] with where they are.
+func CheckYAML(data []byte) (c Config, warnings Problems, err error) {
 	root, err := document(data)
 	if err != nil {
-		return Config{}, err
+		return Config{}, nil, err
 	}
 	r := reader{at: map[string]position{"": {root.Line, root.Column}}, unread: map[string]bool{}}
 	config := r.config(root)
 	r.add(validate(config))
 	if err := r.problems.err(); err != nil {
-		return Config{}, err
+		return Config{}, nil, err
 	}
-	return config, nil
+	return config, r.placed(config.Warnings()).listed(), nil
 }
 
 // document parses data, which must be one document, and returns its root.
@@ -340,16 +346,22 @@ func (r *reader) problem(path string, n *yaml.Node, format string, args ...any) 
 }
 
 // add takes over problems that have only paths, except of what could not be read.
-// What is missing is where the member stands that it is missing from.
 func (r *reader) add(ps Problems) {
-	for _, p := range ps {
-		if within(r.unread, p.Path) {
-			continue
+	for _, p := range r.placed(ps) {
+		if !within(r.unread, p.Path) {
+			r.problems = append(r.problems, p)
 		}
-		at := r.position(p.Path)
-		p.Line, p.Column = at.line, at.column
-		r.problems = append(r.problems, p)
 	}
+}
+
+// placed says where problems are that have only paths. What is missing is where the
+// member stands that it is missing from.
+func (r *reader) placed(ps Problems) Problems {
+	for i := range ps {
+		at := r.position(ps[i].Path)
+		ps[i].Line, ps[i].Column = at.line, at.column
+	}
+	return ps
 }
 
 func (r *reader) position(path string) position {

@@ -58,13 +58,17 @@ func by() configstore.By {
 	return configstore.By{Who: who + "@" + host}
 }
 
-// readConfig reads and checks a configuration file. Its errors begin with file and line.
+// readConfig reads and checks a configuration file. Its errors begin with file and line,
+// and so do warnings, which go to standard error.
 func readConfig(path string) (quota.Config, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return quota.Config{}, err
 	}
-	c, err := quota.ParseYAML(data)
+	c, warnings, err := quota.CheckYAML(data)
+	for _, w := range warnings {
+		fmt.Fprintln(os.Stderr, "warning: "+w.In(path))
+	}
 	if problems, ok := errors.AsType[quota.Problems](err); ok {
 		return quota.Config{}, fmt.Errorf("the configuration has errors:\n%s", problems.In(path))
 	}
