@@ -201,10 +201,13 @@ func (g gcra) registers(s State) (last, t int64, ok bool) {
 }
 
 func (g gcra) assume(b Branch, now time.Time) State {
-	if b != busy {
-		return State{}
+	switch b {
+	case busy:
+		return State{Registers: []Register{{tat, now.UnixNano()}, {interval, g.interval}}}
+	case convert:
+		return State{Registers: []Register{{tat, now.UnixNano()}, {interval, g.interval + 1}}}
 	}
-	return State{Registers: []Register{{tat, now.UnixNano()}, {interval, g.interval}}}
+	return State{}
 }
 
 func (g gcra) standing(s State, now time.Time, charged int64) Standing {

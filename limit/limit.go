@@ -167,10 +167,10 @@ func (p Policy) check(r registration) error {
 		return &FieldError{"burst", fmt.Sprintf("%s has none: remove it, or use token_bucket", p.Algorithm)}
 	case p.SoftPercent < 0 || p.SoftPercent > maxSoft:
 		return &FieldError{"soft_percent", fmt.Sprintf("must be from 0 to %d, not %d", maxSoft, p.SoftPercent)}
+	case p.Slack != 0 && !r.slack:
+		return &FieldError{"slack", fmt.Sprintf("%s cannot be widened: remove it, or use sliding_window_log or interval_refill", p.Algorithm)}
 	case p.Slack < 0 || p.Slack > p.Period:
 		return &FieldError{"slack", fmt.Sprintf("must be from 0s to the period of %s, not %s", p.Period, p.Slack)}
-	case p.Slack > 0 && !r.slack:
-		return &FieldError{"slack", fmt.Sprintf("%s cannot be widened: remove it, or use sliding_window_log or interval_refill", p.Algorithm)}
 	case p.Resolution != 0 && !r.parts:
 		return &FieldError{"resolution", fmt.Sprintf("%s has none: remove it, or use sliding_window_log", p.Algorithm)}
 	case p.Resolution != 0 && (p.Resolution < 2 || p.Resolution > maxParts):
@@ -226,6 +226,9 @@ func (l *Limit) Full() int64 { return l.full }
 // right depends on the stored state, so with a state too old to tell, it is predicted:
 // 0, the one for a limit never used, or 1. Others follow from a state alone.
 type Branch uint8
+
+// branches is how many there are at most, those included that only a state tells.
+const branches Branch = 4
 
 // A Write is the part of one limit in the conditional write of an item.
 type Write struct {
@@ -335,4 +338,37 @@ func (l *Limit) Settle(c Charge, cost int64, seen State, now time.Time) (w Write
 		w, ok = l.owe(cost-c.Cost, seen, now)
 	}
 	return w, ok && seen.Holds(w.Guards)
+}
+
+// Forms returns a write of each form that this limit can propose or settle with, at its
+// largest: the most permits one call can get, on a state as full as it can be. Whoever has to
+// fit writes into something measures these.
+func (l *Limit) Forms() (forms []Write) {
+	now := time.Unix(1<<31, 0)
+	asks := []Ask{
+		{Now: now, Cost: l.capacity},
+		{Now: now, Cost: l.capacity, Wait: time.Millisecond},
+		{Now: now, Cost: 1, Wait: time.Millisecond}, // a full queue takes nobody for later
+	}
+	for b := range branches {
+		for _, a := range asks {
+			seen := l.assume(b, now.Add(a.Wait))
+			p := l.propose(seen, a)
+			forms = append(forms, p.Write)
+			if p.Refusal == nil {
+				forms = append(forms, l.settlements(a, seen.After(p.Changes))...)
+			}
+		}
+	}
+	return forms
+}
+
+// settlements are the writes that settle a charge that left a state.
+func (l *Limit) settlements(a Ask, left State) (forms []Write) {
+	for _, cost := range []int64{0, a.Cost + l.capacity} {
+		if w, ok := l.Settle(Charge{Cost: a.Cost, Mark: l.mark(a, left)}, cost, left, a.Now); ok {
+			forms = append(forms, w)
+		}
+	}
+	return forms
 }

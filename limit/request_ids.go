@@ -33,10 +33,13 @@ func (r RequestIDs) Propose(seen State, id int64) Proposal {
 			Changes: []Change{appended},
 		}}
 	}
-	// More than are remembered when that was lowered.
-	out := size - r.Remembered + 1
+	// More than are remembered when that was lowered: a few at a time, to fit into a write.
+	out := min(size-r.Remembered+1, maxIDsOut)
 	return Proposal{Branch: oldestIDOut, Write: Write{
-		Guards:  []Guard{lacks(id), {Kind: SizeIn, Min: int64(r.Remembered), Max: int64(size)}},
+		Guards:  []Guard{lacks(id), {Kind: SizeIn, Min: int64(r.Remembered - 1 + out), Max: int64(size)}},
 		Changes: []Change{{Kind: Remove, N: out}, appended},
 	}}
 }
+
+// maxIDsOut is how many ids one write takes out at most.
+const maxIDsOut = 8

@@ -65,3 +65,25 @@ func TestRequestIDsHoldForEveryStateTheyApplyTo(t *testing.T) {
 		}
 	})
 }
+
+// However many there are too many, a write takes out a few: those that stay are the newest.
+func TestMuchFewerRequestIDsAreRemembered(t *testing.T) {
+	r := RequestIDs{Remembered: 2}
+	var s State
+	for id := range int64(100) {
+		s.Log = append(s.Log, id)
+	}
+	for id := int64(100); id < 120; id++ {
+		p := r.Propose(s, id)
+		if len(p.Changes) != 2 || p.Changes[0].N > maxIDsOut || !s.Holds(p.Guards) {
+			t.Fatalf("%+v", p)
+		}
+		s = s.After(p.Changes)
+		if !slices.Equal(s.Log[len(s.Log)-2:], []int64{id - 1, id}) {
+			t.Fatalf("%v after %d", s.Log, id)
+		}
+	}
+	if len(s.Log) != r.Remembered {
+		t.Errorf("%d ids in the end", len(s.Log))
+	}
+}

@@ -32,6 +32,8 @@ type slidingWindowLog struct {
 const (
 	maxLogQuota = 1000 // elements: 7 write units
 	maxLogCost  = 100  // of one call: what an update expression can hold
+	// minLogReplaced is how many times a write may take out, even of a smaller log.
+	minLogReplaced = 10
 	// maxLogUnits bounds what a fully used log costs: write units a second.
 	maxLogUnits = 500
 	logUnit     = 117 // elements within one write unit
@@ -44,6 +46,7 @@ const (
 	grow     Branch = iota // there is room
 	replace                // the oldest elements are a period old
 	resolved               // sub-windows were counted
+	lowered                // as replace, but there are more of them than the quota
 )
 
 func newSlidingWindowLog(p Policy) (made, error) {
@@ -97,12 +100,12 @@ func (l slidingWindowLog) propose(seen State, a Ask) Proposal {
 		}}
 	case free+expired >= a.Cost: // some room, or too many after the quota was lowered
 		oldest := a.Cost - free
-		if oldest <= maxLogCost {
+		if oldest <= l.most() {
 			return l.replace(oldest, Guard{Kind: SizeIn, Min: oldest, Max: size}, began, appended)
 		}
-		// More than one write can hold: it makes some of the room, and charges nothing.
+		// More than the limit's part of a write: it makes some of the room, and charges nothing.
 		appended.N = 0
-		p := l.replace(maxLogCost, Guard{Kind: SizeIn, Min: maxLogCost, Max: size}, began, appended)
+		p := l.replace(l.most(), Guard{Kind: SizeIn, Min: l.most(), Max: size}, began, appended)
 		p.Refusal = &Refusal{RetryAfter: time.Millisecond}
 		return p
 	}
@@ -116,6 +119,10 @@ func (l slidingWindowLog) guards(list ...Guard) []Guard {
 	}
 	return append(list, ofTimes)
 }
+
+// most is how many times one write takes out at most: what a call can cost, and enough
+// to be done in a while when the quota is lowered to a few.
+func (l slidingWindowLog) most() int64 { return min(max(l.quota, minLogReplaced), maxLogCost) }
 
 // free is the time by which the times that are replaced must be a period old. Slots are
 // not promised ahead: they become free earlier than is written down.
@@ -174,9 +181,16 @@ func logDuration(ms int64, now time.Time) time.Duration {
 // forgotten is as many elements as any call can replace, all of them too old to count.
 var forgotten = slices.Repeat([]int64{math.MinInt64 / 2}, maxLogCost)
 
-func (l slidingWindowLog) assume(b Branch, _ time.Time) State {
-	if b == grow {
+func (l slidingWindowLog) assume(b Branch, now time.Time) State {
+	switch b {
+	case grow:
 		return State{}
+	case resolved:
+		if l.hold == 0 { // slots are never counted
+			return subWindowLog{parts: maxParts, length: int64(time.Hour)}.assume(goesOn, now)
+		}
+	case lowered:
+		return State{Log: forgotten[:l.most()]}
 	}
 	return State{Log: forgotten[:min(l.quota, maxLogCost)]}
 }

@@ -46,6 +46,7 @@ const (
 	begins    Branch = iota // a sub-window begins: the first, or one after the newest
 	goesOn                  // the newest sub-window
 	recounted               // an exact list, or sub-windows of another length
+	later                   // as begins, but after the newest
 )
 
 func newSubWindowLog(p Policy) (made, error) {
@@ -199,8 +200,13 @@ func (l subWindowLog) passes(c subCounts, cost int64) int64 {
 func (l subWindowLog) leaves(c subCounts, at int) int64 { return l.start(c.newest + 1 + int64(at)) }
 
 func (l subWindowLog) assume(b Branch, now time.Time) State {
-	if b == begins {
+	switch b {
+	case begins:
 		return State{}
+	case recounted: // of an exact list whose times are too old to count
+		return State{Log: []int64{logBegan(now.UnixNano() - (l.parts+2)*l.length)}}
+	case later:
+		now = now.Add(-time.Duration(min(maxSteps, l.parts) * l.length))
 	}
 	return l.state(l.count(State{}, now.UnixNano()), 0)
 }

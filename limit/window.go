@@ -209,11 +209,18 @@ func (f window) passes(t tally, cost int64) int64 {
 }
 
 func (f window) assume(b Branch, now time.Time) State {
-	if b != leftover {
-		return State{}
-	}
 	w := f.number(now.UnixNano())
-	return State{Registers: []Register{{f.register(w), (w - f.registers) * f.stride}, {shape, f.shape()}}}
+	switch b {
+	case leftover:
+		return State{Registers: []Register{{f.register(w), (w - f.registers) * f.stride}, {shape, f.shape()}}}
+	case reshaped:
+		other := int64(time.Hour)
+		if f.shape() == other {
+			other = int64(time.Minute)
+		}
+		return State{Registers: []Register{{shape, other}}}
+	}
+	return State{}
 }
 
 func (f window) standing(s State, now time.Time, _ int64) Standing {

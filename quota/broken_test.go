@@ -24,7 +24,7 @@ penstock.yaml:5: plans.free.limits[1].burst: sliding_window_counter has none: re
 penstock.yaml:6: plans.free.limits[2].burst: interval_refill has none: remove it, or use token_bucket
 `,
 	"windows-too-many-for-one-write.yaml": `
-penstock.yaml:19: plans.free.limits[15]: "n15" does not fit into one write with the limits before it that are by subject: use token_bucket in the place of windows, or logs of smaller quotas
+penstock.yaml:21: plans.free.limits[17]: "n17" does not fit into one write with the limits before it that are by subject: use token_bucket in the place of windows, or logs of smaller quotas
 `,
 	"algorithm-unknown.yaml": `
 penstock.yaml:4: plans.free.limits[0].algorithm: "token-bucket" is unknown: use one of concurrency, fixed_window, interval_refill, leaky_bucket, sliding_window_counter, sliding_window_log, token_bucket
@@ -80,7 +80,7 @@ penstock.yaml:5: plans.free.limits[1].name: a limit's name is 1 to 63 of a-z, 0-
 penstock.yaml:6: plans.free.limits[2].name: "a" is there twice, first as limits[0]: rename one
 `,
 	"limits-too-many-for-one-item.yaml": `
-penstock.yaml:24: plans.free.limits[20]: "n20" is limit number 21 by resource, subject, and one write decides at most 20: remove one
+penstock.yaml:24: plans.free.limits[20]: "n20" is limit number 21 of one item by resource, subject, which holds at most 20: remove one, or add what they match to by
 `,
 	"log-of-microseconds.yaml": `
 penstock.yaml:4: plans.free.limits[0].period: of a sliding_window_log is in whole milliseconds, not 1.5ms
@@ -150,7 +150,7 @@ penstock.yaml:10: plans.free.limits[6].ttl: is in whole milliseconds, not 1.5ms
 penstock.yaml:11: plans.free.limits[7].quota: at most 1000 slots are held at once, not 1001
 penstock.yaml:12: plans.free.limits[8].ttl: must be at most 8784h0m0s, not 9000h0m0s
 penstock.yaml:13: plans.free.limits[9].burst: concurrency has none: remove it, or use token_bucket
-penstock.yaml:14: plans.free.limits[10].slack: must be from 0s to the period of 30s, not 40s
+penstock.yaml:14: plans.free.limits[10].slack: concurrency cannot be widened: remove it, or use sliding_window_log or interval_refill
 penstock.yaml:15: plans.free.limits[11].anchor_day: only the period month begins on a day of its own: remove it
 `,
 	"spread.yaml": `
@@ -195,7 +195,7 @@ penstock.yaml:9: plans.free.limits[0].on_store_error: "open" is unknown: use loc
 penstock.yaml:1: the file is empty: write plans and tenants, or {} for none
 `,
 	"override-too-many-for-one-item.yaml": `
-penstock.yaml:30: tenants.acme.limits[2]: "two" is limit number 21 by the tenant alone, and one write decides at most 20: remove one
+penstock.yaml:30: tenants.acme.limits[2]: "two" is limit number 21 of one item by the tenant alone, which holds at most 20: remove one, or add what they match to by
 `,
 	"override-twice.yaml": `
 penstock.yaml:7: tenants.acme.limits[1].name: "a" is there twice, first as limits[0]: rename one

@@ -2,95 +2,132 @@ package quota
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/seed43908478/penstock/limit"
 )
 
 // All limits that are by the same are decided in one write of one item, so one write
-// must be able to hold them. DynamoDB takes 300 operators and functions in an
-// expression, and 4 KiB of it. What a limit needs is estimated from above, for a call
-// of the largest cost:
-//
-//   - A bucket guards two registers, of which one may be absent, and sets two: 5
-//     operators, 46 bytes of guards and 24 of changes, counted as 6, 80 and 40.
-//   - A fixed window guards three registers that may each be absent, counts on in one
-//     of them, drops one and sets one: 14 operators, 145 bytes of guards and 50 of
-//     changes, counted as 14, 160 and 60. A sliding window counter guards a fourth: 18
-//     operators and 190 bytes of guards, counted as 18 and 210.
-//   - A log compares each time that it replaces, with 2 operators and up to 20 bytes
-//     (" AND #12[99] <= :34"), takes it out and puts another in, with up to 30 bytes
-//     (", #12[99]" and ", #12[100098] = :34"), counted as 22 and 32. Around that are 7
-//     operators and 60 bytes, counted as 8 and 80.
-//
-// What is left free is for the item's own: its expiry and the ids of requests.
+// must be able to hold them, and an item too.
 const (
-	maxLimits    = 20   // in one item
-	maxOperators = 280  // of 300, guards and changes together
-	maxBytes     = 3900 // of 4,096, guards and changes each
+	maxLimits    = 20   // in one item, whose size every write pays for
+	maxOperators = 300  // and functions: what DynamoDB takes in the condition, and in the update
+	maxBytes     = 4096 // of each
 )
-
-type budget struct{ limits, operators, guards, changes int }
-
-func (b *budget) add(l *limit.Limit) {
-	b.limits++
-	switch l.Policy().Algorithm {
-	case "sliding_window_log":
-		cost := int(l.Capacity())
-		b.need(2*cost+8, 22*cost+80, 32*cost+80)
-	case "fixed_window":
-		b.need(14, 160, 60)
-	case "sliding_window_counter":
-		b.need(18, 210, 60)
-	default:
-		b.need(6, 80, 40)
-	}
-}
-
-func (b *budget) need(operators, guards, changes int) {
-	b.operators += operators
-	b.guards += guards
-	b.changes += changes
-}
-
-func (b *budget) exceeded() bool {
-	return b.limits > maxLimits || b.operators > maxOperators || b.guards > maxBytes || b.changes > maxBytes
-}
 
 // checkItems reports the limits that are the first too many for their item. own says
 // which of the limits stand under path.
 func (ps *Problems) checkItems(path string, limits []placed, own func(placed) bool) {
-	budgets := map[string]*budget{}
+	shared := map[string]*sharing{}
 	for _, l := range limits {
-		made, err := limit.New(l.policy())
+		enforced, err := l.enforced()
 		if err != nil {
 			continue // reported already
 		}
-		by, group := strings.Join(canonical(l.By), ", "), groupName(l.By, l.shards())
-		b := budgets[group]
-		if b == nil {
-			b = new(budget)
-			budgets[group] = b
+		group := groupName(l.By, l.shards())
+		s := shared[group]
+		if s == nil {
+			s = new(sharing)
+			shared[group] = s
 		}
-		before := b.exceeded()
-		b.add(made)
-		if before || !b.exceeded() {
+		excess := s.add(l.Limit, enforced)
+		if excess == "" {
 			continue
 		}
 		at := member(path, "limits")
 		if own(l) {
 			at = element(at, l.index)
 		}
-		ps.add(at, "%s", b.excess(l.Name, by))
+		ps.add(at, "%s", excess)
 	}
 }
 
-func (b *budget) excess(name, by string) string {
-	if by == "" {
-		by = "the tenant alone"
+// enforced is what one item of the limit has.
+func (l *Limit) enforced() (*limit.Limit, error) {
+	made, err := limit.New(l.policy())
+	if err == nil && l.shards() > 1 {
+		return made.Share(l.shards())
 	}
-	if b.limits > maxLimits {
-		return fmt.Sprintf("%.70q is limit number %d by %s, and one write decides at most %d: remove one", name, b.limits, by, maxLimits)
+	return made, err
+}
+
+// A sharing is the limits that are by the same.
+//
+// Not all of them meet: those of "GET /a" and those of "GET /b" are never in one write, and
+// if they are by resource never in one item. So they are put into sets of which no two
+// limits can match the same request, or be in the same item. At most one of a set is there
+// then, and the sum over the sets of what the largest of each needs is enough for all.
+type sharing struct {
+	writes, items []*alternatives
+	own           size // of the item itself
+	reported      bool
+}
+
+type alternatives struct {
+	limits []*Limit
+	size   size // what any of them needs at most
+}
+
+// add returns what to say of the limit if it is the first too many.
+func (s *sharing) add(l *Limit, enforced *limit.Limit) (excess string) {
+	s.writes = place(s.writes, l, largest(enforced.Forms()), apart)
+	s.items = place(s.items, l, size{}, apartBy)
+	s.own = s.own.atLeast(sizeOfItem(l.rememberedIDs()))
+	whole := s.own
+	for _, a := range s.writes {
+		whole = whole.plus(a.size)
 	}
-	return fmt.Sprintf("%.70q does not fit into one write with the limits before it that are by %s: use token_bucket in the place of windows, or logs of smaller quotas", name, by)
+	switch {
+	case s.reported:
+		return ""
+	case len(s.items) > maxLimits:
+		excess = fmt.Sprintf("%.70q is limit number %d of one item by %s, which holds at most %d: remove one, or add what they match to by", l.Name, len(s.items), sayBy(l), maxLimits)
+	case !whole.fits():
+		excess = fmt.Sprintf("%.70q does not fit into one write with the limits before it that are by %s: use token_bucket in the place of windows, or logs of smaller quotas", l.Name, sayBy(l))
+	}
+	s.reported = excess != ""
+	return excess
+}
+
+// place puts a limit into the first set in which it is apart from all others, or a new one.
+func place(sets []*alternatives, l *Limit, needs size, apart func(a, b *Limit) bool) []*alternatives {
+	meets := func(other *Limit) bool { return !apart(l, other) }
+	for _, set := range sets {
+		if !slices.ContainsFunc(set.limits, meets) {
+			set.limits, set.size = append(set.limits, l), set.size.atLeast(needs)
+			return sets
+		}
+	}
+	return append(sets, &alternatives{[]*Limit{l}, needs})
+}
+
+func sayBy(l *Limit) string {
+	if len(l.By) == 0 {
+		return "the tenant alone"
+	}
+	return strings.Join(canonical(l.By), ", ")
+}
+
+// apart reports whether two limits match no request together.
+func apart(a, b *Limit) bool {
+	return apartIn(a, b, func(string) bool { return true })
+}
+
+// apartBy reports whether two limits that are by the same never have the same item.
+func apartBy(a, b *Limit) bool {
+	return apartIn(a, b, func(part string) bool { return slices.Contains(a.By, part) })
+}
+
+// apartIn reports whether two limits match no values of some of the parts together.
+func apartIn(a, b *Limit, counts func(part string) bool) bool {
+	if a.Match.Resource != "" && b.Match.Resource != "" && counts(byResource) && disjoint(a.Match.Resource, b.Match.Resource) {
+		return true
+	}
+	for name, pattern := range a.Match.Attributes {
+		if other, ok := b.Match.Attributes[name]; ok && counts(attributes+name) && disjoint(pattern, other) {
+			return true
+		}
+	}
+	return false
 }

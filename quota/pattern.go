@@ -45,3 +45,17 @@ func (p *pattern) match(s string) bool {
 	}
 	return true
 }
+
+// disjoint reports whether two patterns match no text together. That is told by how
+// they begin and end, which is where they differ in practice: others are said to meet.
+func disjoint(a, b string) bool {
+	p, q := newPattern(a), newPattern(b)
+	switch {
+	case p.exact:
+		return !q.match(a)
+	case q.exact:
+		return !p.match(b)
+	}
+	return !strings.HasPrefix(p.prefix, q.prefix) && !strings.HasPrefix(q.prefix, p.prefix) ||
+		!strings.HasSuffix(p.suffix, q.suffix) && !strings.HasSuffix(q.suffix, p.suffix)
+}

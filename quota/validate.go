@@ -195,14 +195,14 @@ func (ps *Problems) checkPolicy(path string, l Limit) {
 	if len(*ps) > before {
 		return
 	}
-	made, err := limit.New(l.policy())
-	if err == nil && !ps.checkSpread(path, l) {
+	if _, err := limit.New(l.policy()); err != nil {
+		ps.addField(path, l, err)
 		return
 	}
-	if err == nil && l.shards() > 1 {
-		_, err = made.Share(l.shards())
+	if !ps.checkSpread(path, l) {
+		return
 	}
-	if err != nil {
+	if _, err := l.enforced(); err != nil {
 		ps.addField(path, l, err)
 	}
 }

@@ -22,7 +22,7 @@ func TestRatesThatOneItemDoesNotTake(t *testing.T) {
       - {name: spread-enough, algorithm: token_bucket, quota: 2000, period: 1s, spread: 4}
       - {name: leased, algorithm: fixed_window, quota: 2000000, period: 1s}
       - {name: hot-but-off, algorithm: token_bucket, quota: 10000, period: 1s, mode: off}
-      - {name: slots, algorithm: concurrency, quota: 1000, ttl: 100ms}
+      - {name: slots, by: [subject], algorithm: concurrency, quota: 1000, ttl: 100ms}
 tenants:
   acme: {plan: p, limits: [{name: own, algorithm: token_bucket, quota: 1000, period: 1s}]}
 `))

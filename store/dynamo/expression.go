@@ -170,6 +170,10 @@ func (e *expression) path(w *strings.Builder, o operand) {
 
 func (e *expression) orAbsent(o operand, g *limit.Guard) {
 	e.and()
+	if g.Min > g.Max { // nothing is
+		e.exists("attribute_not_exists(", o)
+		return
+	}
 	if g.Min > g.Max { // nothing is in it
 		e.exists("attribute_not_exists(", o)
 		return
