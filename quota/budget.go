@@ -18,11 +18,11 @@ const (
 
 // checkItems reports the limits that are the first too many for their item. own says
 // which of the limits stand under path.
-func (ps *Problems) checkItems(path string, limits []placed, own func(placed) bool) {
+func (ps *Problems) checkItems(path string, limits []placed, own func(placed) bool, known sizes) {
 	shared := map[string]*sharing{}
 	for _, l := range limits {
-		enforced, err := l.enforced()
-		if err != nil {
+		needs, ok := known.of(l.Limit)
+		if !ok {
 			continue // reported already
 		}
 		group := groupName(l.By, l.shards())
@@ -31,7 +31,7 @@ func (ps *Problems) checkItems(path string, limits []placed, own func(placed) bo
 			s = new(sharing)
 			shared[group] = s
 		}
-		excess := s.add(l.Limit, enforced)
+		excess := s.add(l.Limit, needs)
 		if excess == "" {
 			continue
 		}
@@ -52,6 +52,34 @@ func (l *Limit) enforced() (*limit.Limit, error) {
 	return made, err
 }
 
+// needs is what a limit needs of a write: for itself, and for what the item has beside.
+type needs struct{ limit, item size }
+
+// sizes remembers what limits need while many tenants have the same.
+type sizes map[sized]needs
+
+// sized is what of a limit its needs depend on.
+type sized struct {
+	policy     limit.Policy
+	shards     int
+	requestIDs int
+}
+
+// of returns what a limit needs; ok is false of one that is not valid.
+func (s sizes) of(l *Limit) (n needs, ok bool) {
+	key := sized{l.policy(), l.shards(), l.rememberedIDs()}
+	if n, ok = s[key]; ok {
+		return n, true
+	}
+	enforced, err := l.enforced()
+	if err != nil {
+		return n, false
+	}
+	n = needs{largest(enforced.Forms()), sizeOfItem(l.rememberedIDs())}
+	s[key] = n
+	return n, true
+}
+
 // A sharing is the limits that are by the same.
 //
 // Not all of them meet: those of "GET /a" and those of "GET /b" are never in one write, and
@@ -70,10 +98,10 @@ type alternatives struct {
 }
 
 // add returns what to say of the limit if it is the first too many.
-func (s *sharing) add(l *Limit, enforced *limit.Limit) (excess string) {
-	s.writes = place(s.writes, l, largest(enforced.Forms()), apart)
+func (s *sharing) add(l *Limit, needs needs) (excess string) {
+	s.writes = place(s.writes, l, needs.limit, apart)
 	s.items = place(s.items, l, size{}, apartBy)
-	s.own = s.own.atLeast(sizeOfItem(l.rememberedIDs()))
+	s.own = s.own.atLeast(needs.item)
 	whole := s.own
 	for _, a := range s.writes {
 		whole = whole.plus(a.size)

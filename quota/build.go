@@ -167,7 +167,7 @@ func (s *Snapshot) fill(at *section, saved map[string]SavedTenant, plans map[str
 		c.Tenants[name] = t.Tenant
 	}
 	var ps Problems
-	ps.checkTenants(c, nil) // the plans were checked
+	ps.checkTenants(c, nil, sizes{}) // the plans were checked
 	if err := ps.err(); err != nil {
 		return rejected(err)
 	}

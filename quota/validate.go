@@ -27,15 +27,16 @@ func (c Config) Validate() error { return validate(c).err() }
 
 func validate(c Config) (ps Problems) {
 	amiss := map[string]bool{} // plans whose limits do not go together
+	known := sizes{}
 	for _, name := range slices.Sorted(maps.Keys(c.Plans)) {
 		path := member("plans", name)
 		if !validName(name, maxName, isLower) {
 			ps.add(path, "a plan's name is 1 to %d of a-z, 0-9 and -", maxName)
 		}
 		ps.checkLimits(path, c.Plans[name].Limits)
-		amiss[name] = !ps.checkTogether(path, merge(c.Plans[name].Limits, nil), func(placed) bool { return true })
+		amiss[name] = !ps.checkTogether(path, merge(c.Plans[name].Limits, nil), func(placed) bool { return true }, known)
 	}
-	ps.checkTenants(c, amiss)
+	ps.checkTenants(c, amiss, known)
 	if _, ok := c.Plans[c.DefaultPlan]; !ok && c.DefaultPlan != "" {
 		ps.add("default_plan", "%s", c.noPlan(c.DefaultPlan))
 	}
@@ -43,13 +44,13 @@ func validate(c Config) (ps Problems) {
 }
 
 // checkTenants checks the tenants alone; amiss are the plans whose limits do not go together already.
-func (ps *Problems) checkTenants(c Config, amiss map[string]bool) {
+func (ps *Problems) checkTenants(c Config, amiss map[string]bool, known sizes) {
 	for _, name := range slices.Sorted(maps.Keys(c.Tenants)) {
-		ps.checkTenant(c, name, amiss)
+		ps.checkTenant(c, name, amiss, known)
 	}
 }
 
-func (ps *Problems) checkTenant(c Config, name string, amiss map[string]bool) {
+func (ps *Problems) checkTenant(c Config, name string, amiss map[string]bool, known sizes) {
 	path, t := member("tenants", name), c.Tenants[name]
 	if !ValidTenant(name) {
 		ps.add(path, "a tenant's name is 1 to %d of A-Z, a-z, 0-9 and . _ : @ -", maxTenant)
@@ -63,16 +64,16 @@ func (ps *Problems) checkTenant(c Config, name string, amiss map[string]bool) {
 	}
 	ps.checkLimits(path, t.Limits)
 	if len(t.Limits) > 0 && !amiss[t.Plan] {
-		ps.checkTogether(path, merge(plan.Limits, t.Limits), func(l placed) bool { return l.override })
+		ps.checkTogether(path, merge(plan.Limits, t.Limits), func(l placed) bool { return l.override }, known)
 	}
 }
 
 // checkTogether reports what is wrong among limits that are each valid, and whether nothing
 // is. own says which of them stand under path.
-func (ps *Problems) checkTogether(path string, limits []placed, own func(placed) bool) (ok bool) {
+func (ps *Problems) checkTogether(path string, limits []placed, own func(placed) bool, known sizes) (ok bool) {
 	before := len(*ps)
 	ps.checkShadows(path, limits, own)
-	ps.checkItems(path, limits, own)
+	ps.checkItems(path, limits, own, known)
 	return len(*ps) == before
 }
 

@@ -131,6 +131,7 @@ func (m *domain) add(d *descriptor) {
 	if d.shadow {
 		l.Mode = quota.Shadow
 	}
+	notes = append(notes, spread(&l, d.limit.place)...)
 	if why := m.plan.addBy(l, m.by(d)); why != "" {
 		notes = append(notes, d.limit.note(NotExpressed, "the limit is off: %s", why))
 		l.Mode = quota.Off

@@ -2,6 +2,7 @@ package migrate
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -56,8 +57,25 @@ func (p *plan) addBy(l quota.Limit, by [][]string) (why string) {
 	return p.add(l)
 }
 
-// group names what a limit is by.
-func group(l quota.Limit) string { return strings.Join(slices.Sorted(slices.Values(l.By)), "+") }
+// group names what a limit is by, and over how many shards.
+func group(l quota.Limit) string {
+	return fmt.Sprintf("%s*%d", strings.Join(slices.Sorted(slices.Values(l.By)), "+"), l.Spread)
+}
+
+// spread spreads a limit of more a second than one item takes, and says so.
+func spread(l *quota.Limit, at place) (notes []Note) {
+	switch n := l.EvenSpread(); n {
+	case 1:
+	case 0:
+		notes = append(notes, at.note(Approximated, "%d in %s is more than the 500 calls a second that one item takes, and cannot be spread evenly: "+
+			"calls of one permit cannot have all of it; write a quota and a burst that are multiples of a spread, or lease permits", l.Quota, l.Period))
+	default:
+		l.Spread = n
+		notes = append(notes, at.note(Approximated, "%d in %s is more than the 500 calls a second that one item takes, so it is spread over %d: "+
+			"a call gets no more than one of them has left, and may be refused while others have some", l.Quota, l.Period, n))
+	}
+	return notes
+}
 
 func withMode(l quota.Limit, m quota.Mode) quota.Limit {
 	l.Mode = m

@@ -121,6 +121,7 @@ func (c converting) add(t *throttle, l quota.Limit) {
 
 // place puts a limit into the plan, with what is said of it.
 func (c converting) place(at place, l quota.Limit, notes []Note) {
+	notes = append(notes, spread(&l, at)...)
 	if why := c.to.add(l); why != "" {
 		notes = append(notes, at.note(NotExpressed, "the limit is off: %s", why))
 	}
