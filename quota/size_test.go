@@ -52,6 +52,9 @@ func anyLimit(t *rapid.T, p limit.Policy) *limit.Limit {
 	p.Quota = rapid.SampledFrom([]int64{1, 2, 5, 9, 40, 200}).Draw(t, "quota")
 	p.Period = rapid.SampledFrom([]time.Duration{10 * time.Second, 20 * time.Second, time.Minute, time.Hour}).Draw(t, "period")
 	p.SoftPercent = rapid.SampledFrom([]int64{0, 50}).Draw(t, "soft percent")
+	if p.Algorithm == "sliding_window_log" {
+		p.Resolution = rapid.SampledFrom([]int64{0, 2, 10, 100}).Draw(t, "resolution")
+	}
 	l, err := limit.New(p)
 	if err != nil {
 		t.Fatal(fmt.Errorf("%+v: %w", p, err))
