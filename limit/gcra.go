@@ -201,10 +201,10 @@ func (g gcra) registers(s State) (last, t int64, ok bool) {
 }
 
 func (g gcra) assume(b Branch, now time.Time) State {
-	switch b {
-	case busy:
+	switch {
+	case b == busy:
 		return State{Registers: []Register{{tat, now.UnixNano()}, {interval, g.interval}}}
-	case convert:
+	case b == convert:
 		return State{Registers: []Register{{tat, now.UnixNano()}, {interval, g.interval + 1}}}
 	}
 	return State{}

@@ -228,7 +228,7 @@ func (l *Limit) Full() int64 { return l.full }
 type Branch uint8
 
 // branches is how many there are at most, those included that only a state tells.
-const branches Branch = 4
+const branches = 4
 
 // A Write is the part of one limit in the conditional write of an item.
 type Write struct {
@@ -350,7 +350,7 @@ func (l *Limit) Forms() (forms []Write) {
 		{Now: now, Cost: l.capacity, Wait: time.Millisecond},
 		{Now: now, Cost: 1, Wait: time.Millisecond}, // a full queue takes nobody for later
 	}
-	for b := range branches {
+	for b := range Branch(branches) {
 		for _, a := range asks {
 			seen := l.assume(b, now.Add(a.Wait))
 			p := l.propose(seen, a)

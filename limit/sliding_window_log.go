@@ -32,8 +32,6 @@ type slidingWindowLog struct {
 const (
 	maxLogQuota = 1000 // elements: 7 write units
 	maxLogCost  = 100  // of one call: what an update expression can hold
-	// minLogReplaced is how many times a write may take out, even of a smaller log.
-	minLogReplaced = 10
 	// maxLogUnits bounds what a fully used log costs: write units a second.
 	maxLogUnits = 500
 	logUnit     = 117 // elements within one write unit
@@ -46,7 +44,7 @@ const (
 	grow     Branch = iota // there is room
 	replace                // the oldest elements are a period old
 	resolved               // sub-windows were counted
-	lowered                // as replace, but there are more of them than the quota
+	lowered                // as replace, but of more elements than one call can have
 )
 
 func newSlidingWindowLog(p Policy) (made, error) {
@@ -100,14 +98,12 @@ func (l slidingWindowLog) propose(seen State, a Ask) Proposal {
 		}}
 	case free+expired >= a.Cost: // some room, or too many after the quota was lowered
 		oldest := a.Cost - free
-		if oldest <= l.most() {
+		if oldest <= min(l.quota, maxLogCost) {
 			return l.replace(oldest, Guard{Kind: SizeIn, Min: oldest, Max: size}, began, appended)
 		}
-		// More than the limit's part of a write: it makes some of the room, and charges nothing.
-		appended.N = 0
-		p := l.replace(l.most(), Guard{Kind: SizeIn, Min: l.most(), Max: size}, began, appended)
-		p.Refusal = &Refusal{RetryAfter: time.Millisecond}
-		return p
+		// More than the limit's part of a write: it replaces the list, as it was seen.
+		next := State{Log: seen.Log[oldest:]}.After([]Change{appended})
+		return Proposal{Branch: replace, Write: rewrite(seen, next, l.guards(Guard{Kind: LogIs, Elements: seen.Log}))}
 	}
 	return Proposal{Refusal: l.refusal(slices.Max(seen.Log[:a.Cost-free]), a.Now)}
 }
@@ -119,10 +115,6 @@ func (l slidingWindowLog) guards(list ...Guard) []Guard {
 	}
 	return append(list, ofTimes)
 }
-
-// most is how many times one write takes out at most: what a call can cost, and enough
-// to be done in a while when the quota is lowered to a few.
-func (l slidingWindowLog) most() int64 { return min(max(l.quota, minLogReplaced), maxLogCost) }
 
 // free is the time by which the times that are replaced must be a period old. Slots are
 // not promised ahead: they become free earlier than is written down.
@@ -149,13 +141,9 @@ func (l slidingWindowLog) refusal(last int64, now time.Time) *Refusal {
 const releaseRetry = time.Second
 
 func (l slidingWindowLog) replace(oldest int64, size Guard, began int64, appended Change) Proposal {
-	changes := []Change{{Kind: Remove, N: int(oldest)}, appended}
-	if appended.N == 0 {
-		changes = changes[:1]
-	}
 	return Proposal{Branch: replace, Write: Write{
 		Guards:  l.guards(size, Guard{Kind: ElementsIn, N: int(oldest), Min: math.MinInt64, Max: began - l.period}),
-		Changes: changes,
+		Changes: []Change{{Kind: Remove, N: int(oldest)}, appended},
 	}}
 }
 
@@ -182,15 +170,13 @@ func logDuration(ms int64, now time.Time) time.Duration {
 var forgotten = slices.Repeat([]int64{math.MinInt64 / 2}, maxLogCost)
 
 func (l slidingWindowLog) assume(b Branch, now time.Time) State {
-	switch b {
-	case grow:
+	switch {
+	case b == grow:
 		return State{}
-	case resolved:
-		if l.hold == 0 { // slots are never counted
-			return subWindowLog{parts: maxParts, length: int64(time.Hour)}.assume(goesOn, now)
-		}
-	case lowered:
-		return State{Log: forgotten[:l.most()]}
+	case b == resolved && l.hold == 0: // slots are never counted
+		return subWindowLog{parts: maxParts, length: int64(time.Hour)}.assume(goesOn, now)
+	case b == lowered:
+		return State{Log: slices.Repeat(forgotten[:1], int(l.quota)+1)}
 	}
 	return State{Log: forgotten[:min(l.quota, maxLogCost)]}
 }

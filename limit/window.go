@@ -210,10 +210,10 @@ func (f window) passes(t tally, cost int64) int64 {
 
 func (f window) assume(b Branch, now time.Time) State {
 	w := f.number(now.UnixNano())
-	switch b {
-	case leftover:
+	switch {
+	case b == leftover:
 		return State{Registers: []Register{{f.register(w), (w - f.registers) * f.stride}, {shape, f.shape()}}}
-	case reshaped:
+	case b == reshaped:
 		other := int64(time.Hour)
 		if f.shape() == other {
 			other = int64(time.Minute)

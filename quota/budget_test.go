@@ -107,8 +107,8 @@ func TestWhatFitsIntoOneWrite(t *testing.T) {
 		{"20 fixed windows", windows(20, "fixed_window"), true},
 		{"16 sliding window counters", windows(16, "sliding_window_counter"), true},
 		{"19 sliding window counters", windows(19, "sliding_window_counter"), false},
-		{"9 logs of 5", log(slices.Repeat([]int64{5}, 9)...), true},
-		{"12 logs of 5", log(slices.Repeat([]int64{5}, 12)...), false},
+		{"12 logs of 5", log(slices.Repeat([]int64{5}, 12)...), true},
+		{"20 logs of 5", log(slices.Repeat([]int64{5}, 20)...), false},
 	} {
 		err := quota.Config{Plans: map[string]quota.Plan{"p": {Limits: c.limits}}}.Validate()
 		if fits := err == nil; fits != c.fits {
