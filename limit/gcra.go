@@ -201,13 +201,14 @@ func (g gcra) registers(s State) (last, t int64, ok bool) {
 }
 
 func (g gcra) assume(b Branch, now time.Time) State {
-	switch {
-	case b == busy:
-		return State{Registers: []Register{{tat, now.UnixNano()}, {interval, g.interval}}}
-	case b == convert:
-		return State{Registers: []Register{{tat, now.UnixNano()}, {interval, g.interval + 1}}}
+	if b != busy && b != convert {
+		return State{}
 	}
-	return State{}
+	t := g.interval
+	if b == convert {
+		t++
+	}
+	return State{Registers: []Register{{tat, now.UnixNano()}, {interval, t}}}
 }
 
 func (g gcra) standing(s State, now time.Time, charged int64) Standing {

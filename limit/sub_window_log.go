@@ -200,12 +200,13 @@ func (l subWindowLog) passes(c subCounts, cost int64) int64 {
 func (l subWindowLog) leaves(c subCounts, at int) int64 { return l.start(c.newest + 1 + int64(at)) }
 
 func (l subWindowLog) assume(b Branch, now time.Time) State {
-	switch {
-	case b == begins:
+	if b == begins {
 		return State{}
-	case b == recounted: // of an exact list whose times are too old to count
+	}
+	if b == recounted { // of an exact list whose times are too old to count
 		return State{Log: []int64{logBegan(now.UnixNano() - (l.parts+2)*l.length)}}
-	case b == later:
+	}
+	if b == later {
 		now = now.Add(-time.Duration(min(maxSteps, l.parts) * l.length))
 	}
 	return l.state(l.count(State{}, now.UnixNano()), 0)

@@ -210,17 +210,17 @@ func (f window) passes(t tally, cost int64) int64 {
 
 func (f window) assume(b Branch, now time.Time) State {
 	w := f.number(now.UnixNano())
-	switch {
-	case b == leftover:
+	if b == leftover {
 		return State{Registers: []Register{{f.register(w), (w - f.registers) * f.stride}, {shape, f.shape()}}}
-	case b == reshaped:
-		other := int64(time.Hour)
-		if f.shape() == other {
-			other = int64(time.Minute)
-		}
-		return State{Registers: []Register{{shape, other}}}
 	}
-	return State{}
+	if b != reshaped {
+		return State{}
+	}
+	other := int64(time.Hour)
+	if f.shape() == other {
+		other = int64(time.Minute)
+	}
+	return State{Registers: []Register{{shape, other}}}
 }
 
 func (f window) standing(s State, now time.Time, _ int64) Standing {
