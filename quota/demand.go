@@ -42,6 +42,17 @@ func (l *Live) For(ctx context.Context, tenant string) (*Snapshot, error) {
 	return s, nil
 }
 
+// Item returns the item of a key of a tenant's, as [Snapshot.Item] does, by what is in
+// force; the zero Item when there is none any more. Errors are as of [Live.Match].
+func (l *Live) Item(ctx context.Context, tenant, key string) (Item, error) {
+	s, err := l.For(ctx, tenant)
+	if err != nil {
+		return Item{}, err
+	}
+	item, _, err := s.Item(tenant, key)
+	return item, err
+}
+
 // demand has the section of a tenant loaded.
 func (l *Live) demand(ctx context.Context, s *Snapshot, tenant string) error {
 	at := s.section(tenant)

@@ -61,6 +61,7 @@ type Live struct {
 
 	mu     sync.Mutex
 	flight *flight // nil: none under way
+	sought sought
 	// What was logged, so that it is not logged again until it changes.
 	failing  bool
 	rejected int64 // the version that cannot be used; 0: none
@@ -72,6 +73,12 @@ type held struct {
 	checked  time.Time // when it was known to be what was saved last
 	since    time.Time // when due was set
 	due      time.Time // when to ask again
+}
+
+// sought is when a newer revision than this one was looked for, as it was seen at work.
+type sought struct {
+	revision int64
+	at       time.Time
 }
 
 // A flight is one refresh under way.
@@ -140,6 +147,25 @@ func (l *Live) Snapshot(ctx context.Context) *Snapshot {
 
 // young reports whether there is no need to ask yet. A clock that was set back is one.
 func (h *held) young(now time.Time) bool { return now.Before(h.due) && !now.Before(h.since) }
+
+// Outdated says that a newer revision than this one was seen at work. If this is still
+// the one in force, the next caller asks for the newest, and waits for it as ever.
+// Where that found nothing newer, as after a restore, it is asked for again a second later.
+func (l *Live) Outdated(revision int64) {
+	if l.loader == nil {
+		return
+	}
+	now := l.now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	h := l.current.Load()
+	inVain := l.sought.revision == revision && now.Sub(l.sought.at).Abs() < retryAfter
+	if h.snapshot.revision != revision || inVain {
+		return
+	}
+	l.sought = sought{revision, now}
+	l.current.Store(&held{snapshot: h.snapshot, checked: h.checked, since: h.since})
+}
 
 // join returns the refresh under way, or starts one; nil when another has just ended.
 func (l *Live) join(ctx context.Context, now time.Time) *flight {

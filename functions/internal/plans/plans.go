@@ -54,6 +54,23 @@ func (p *Plans) Match(ctx context.Context, r quota.Request) ([]quota.Item, error
 	return live.Match(ctx, r)
 }
 
+// Item returns the item of a key of a tenant's, as [quota.Live.Item] does. The error is
+// as Match's.
+func (p *Plans) Item(ctx context.Context, tenant, key string) (quota.Item, error) {
+	live := p.await(ctx)
+	if live == nil {
+		return quota.Item{}, errNotLoaded
+	}
+	return live.Item(ctx, tenant, key)
+}
+
+// Outdated says that a newer revision than this one was seen at work.
+func (p *Plans) Outdated(revision int64) {
+	if live := p.live.Load(); live != nil {
+		live.Outdated(revision)
+	}
+}
+
 // await returns what follows the configuration, or nil when nothing could be loaded
 // yet. It waits for the first load, but no longer than a second.
 func (p *Plans) await(ctx context.Context) *quota.Live {
