@@ -48,7 +48,8 @@ func appendQuoted(dst []byte, s string) []byte {
 }
 
 // answer appends the members of a decision, after those of the problem it is, if any.
-func (s *server) answer(o *object, k *kind, c *checkRequest, d *engine.Decision) {
+func (s *server) answer(sc *scratch, k *kind, c *checkRequest, d *engine.Decision) {
+	o := &sc.answer
 	if k != nil {
 		o.kind(k)
 		o.str("detail", s.detail(c, d))
@@ -69,10 +70,15 @@ func (s *server) answer(o *object, k *kind, c *checkRequest, d *engine.Decision)
 	o.str("reason", string(d.Reason))
 	o.str("source", string(d.Source))
 	o.str("degraded", string(d.Degraded))
-	o.str("outcome", outcome(d))
+	o.str("outcome", outcome(d.Unknown))
 	o.flag("repeat", d.Repeat)
 	o.flag("never", d.Never)
-	o.str("receipt", "")
+	o.name("receipt")
+	o.text = s.appendReceipt(o.text, &sc.receipt, c.Tenant, d)
+	if c.isLease() && d.Allowed {
+		o.num("granted", d.Granted)
+		o.num("ttl_ms", int64(d.TTL/time.Millisecond)) // rounded down: nobody may use them longer
+	}
 	o.name("limits")
 	o.text = append(o.text, '[')
 	for i := range d.Verdicts {
@@ -118,8 +124,8 @@ func deciding(d *engine.Decision) *engine.Verdict {
 	return &d.Verdicts[d.Deciding]
 }
 
-func outcome(d *engine.Decision) string {
-	if d.Unknown {
+func outcome(unknown bool) string {
+	if unknown {
 		return "unknown"
 	}
 	return "known"
@@ -150,11 +156,22 @@ func (s *server) detailOfLimit(c *checkRequest, d *engine.Decision, again string
 	if d.Degraded == engine.DegradedLocal {
 		again = "the store is away, and this instance gives out its share only; " + again
 	}
+	if c.maxWait > 0 {
+		again = "the call would wait for " + said(c.maxWait) + " at most; " + again
+	}
+	name, asked := "cost", c.cost
+	if c.isLease() {
+		name, asked = "min", c.least
+	}
 	switch {
+	case d.Never && c.isLease() && asked <= v.Rule.Limit.Capacity():
+		return "Limit " + limit + " cannot be leased; make a check for each call."
 	case d.Never:
-		return fmt.Sprintf("A cost of %d is more than limit %s can ever give at once; ask for %d at most.", c.cost, limit, v.Rule.Limit.Capacity())
-	case v.Remaining > 0:
-		return fmt.Sprintf("Limit %s has %d left of the %d asked for; %s", limit, v.Remaining, c.cost, again)
+		return fmt.Sprintf("A %s of %d is more than limit %s can ever give at once; ask for %d at most.", name, asked, limit, v.Rule.Limit.Capacity())
+	case v.Remaining > 0 && v.Remaining < asked:
+		return fmt.Sprintf("Limit %s has %d left of the %d asked for; %s", limit, v.Remaining, asked, again)
+	case c.isLease() && v.Remaining > 0:
+		return fmt.Sprintf("Limit %s has none left to lease; %s", limit, again)
 	}
 	return "Limit " + limit + " is used up; " + again
 }

@@ -33,7 +33,7 @@ func (s *server) checks(w http.ResponseWriter, r *http.Request) {
 			o.text = append(o.text, ',')
 		}
 		o.open()
-		s.answerEntry(r, o, &entries[i])
+		s.answerEntry(r, sc, &entries[i])
 		o.close()
 	}
 	o.text = append(o.text, ']')
@@ -43,7 +43,8 @@ func (s *server) checks(w http.ResponseWriter, r *http.Request) {
 
 // answerEntry decides one check and appends the members of its result: those of the
 // answer it would have got by itself, and the status.
-func (s *server) answerEntry(r *http.Request, o *object, e *batchEntry) {
+func (s *server) answerEntry(r *http.Request, sc *scratch, e *batchEntry) {
+	o := &sc.answer
 	if e.problem != nil {
 		o.problem(s.reported(r.Context(), e.problem))
 		return
@@ -57,37 +58,22 @@ func (s *server) answerEntry(r *http.Request, o *object, e *batchEntry) {
 	if k == nil {
 		o.num("status", http.StatusOK)
 	}
-	s.answer(o, k, &e.checkRequest, d)
+	s.answer(sc, k, &e.checkRequest, d)
 }
 
 // readChecks finds out who calls and what is asked.
-func (s *server) readChecks(r *http.Request, sc *scratch) ([]batchEntry, error) {
-	who, err := s.identify(r)
-	if err != nil {
-		return nil, err
-	}
-	if err := sc.readBody(r, maxBatchBody); err != nil {
-		return nil, err
-	}
-	d := &sc.document
-	d.begin(&sc.body)
-	entries, err := d.batch(who)
-	if err == nil {
-		err = d.end()
-	}
-	if err != nil {
-		return nil, err
-	}
-	if p := d.invalid(); p != nil {
-		return nil, p
-	}
-	return entries, nil
+func (s *server) readChecks(r *http.Request, sc *scratch) (entries []batchEntry, err error) {
+	_, err = s.read(r, sc, maxBatchBody, func(d *document, who caller) (err error) {
+		entries, err = d.batch(who)
+		return err
+	})
+	return entries, err
 }
 
 // batch reads the document of a batch. Faults of the batch itself are noted; those of a
 // check are its entry's.
 func (d *document) batch(who caller) (entries []batchEntry, err error) {
-	if !d.isObject("", "a batch") {
+	if !d.isObject("a batch") {
 		return nil, d.skip()
 	}
 	if err := d.open(); err != nil {
@@ -146,11 +132,11 @@ func (d *document) batchEntries(who caller) (entries []batchEntry, err error) {
 }
 
 // batchEntry reads one check and keeps its faults apart from the document's.
-func (d *document) batchEntry(who caller) (e batchEntry, err error) {
+func (d *document) batchEntry(who caller) (e batchEntry, _ error) {
 	outer, dropped := d.faults, d.dropped
 	d.faults, d.dropped = nil, 0
 	defer func() { d.faults, d.dropped = outer, dropped }()
-	if e.checkRequest, err = d.check(who); err != nil {
+	if err := d.check(&e.checkRequest, who); err != nil {
 		return e, err
 	}
 	if p := d.invalid(); p != nil {

@@ -29,6 +29,14 @@ func (s *script) Match(_ context.Context, r quota.Request) ([]quota.Item, error)
 	return nil, nil
 }
 
+func (*script) Settle(context.Context, engine.Settlement) (engine.Settled, error) {
+	return engine.Settled{}, nil
+}
+
+func (*script) Item(context.Context, string, string) (quota.Item, error) { return quota.Item{}, nil }
+
+func (*script) Outdated(int64) {}
+
 func (s *script) Decide(context.Context, engine.Call) (engine.Decision, error) {
 	s.asked = append(s.asked, s.now)
 	return s.decisions[s.now], s.errs[s.now]

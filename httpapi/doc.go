@@ -1,6 +1,6 @@
-// Package httpapi answers checks over HTTP.
+// Package httpapi answers checks, leases and settlements over HTTP.
 //
-//	handler := httpapi.New(httpapi.Options{Decider: engine, Plans: plans, Verifier: keys})
+//	handler := httpapi.New(httpapi.Options{Decider: engine, Plans: plans, Verifier: keys, Receipts: receipts})
 //
 // A caller asks whether it may go on, and says for whom:
 //
@@ -24,7 +24,7 @@
 //
 //	{"allowed":true,"tenant":"acme","limit":"per-user","remaining":19,"retry_after_ms":0,"reset_after_ms":100,
 //	 "wait_ms":0,"reason":"","source":"store","degraded":"","outcome":"known","repeat":false,"never":false,
-//	 "receipt":"","limits":[{"name":"per-user","algorithm":"token_bucket","mode":"enforce","quota":10,
+//	 "receipt":"AZUM8yTk…","limits":[{"name":"per-user","algorithm":"token_bucket","mode":"enforce","quota":10,
 //	 "period_ms":1000,"burst":20,"remaining":19,"retry_after_ms":0,"reset_after_ms":100,"allowed":true}]}
 //
 // The 21st call at once is refused. The answer is a problem (RFC 9457) with the same members:
@@ -36,6 +36,32 @@
 //	{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Quota Exceeded","status":429,
 //	 "detail":"Limit per-user (10 per 1s, burst 20) is used up; try again in 100ms.",
 //	 "violated-policies":["per-user"],"allowed":false,…}
+//
+// With max_wait_ms a call that would be refused may be charged for later: wait_ms says how long
+// to wait before it goes on. A call whose cost is known when it is over is charged what it may cost,
+// and the receipt of the answer is settled for what it did:
+//
+//	POST /v1/settle
+//
+//	{"receipt":"AZUM8yTk…","cost":3}
+//
+//	HTTP/1.1 200 OK
+//
+//	{"tenant":"acme","cost":3,"charged":100,"repeat":false,"outcome":"known"}
+//
+// Where a call to here for each call is too slow, permits are leased, and spent locally:
+//
+//	POST /v1/leases
+//
+//	{"tenant":"acme","resource":"GET /search","min":1,"max":500,"ttl_ms":1000}
+//
+//	HTTP/1.1 200 OK
+//
+//	{"allowed":true,…,"receipt":"AUdYyUZT…","granted":120,"ttl_ms":1000,"limits":[…]}
+//
+// They may be used until ttl_ms after the request was sent, by the clock of who sent it: the server counts
+// from when it came, which is later. The ttl may be shorter than was asked for, at the end of a window. What
+// was not spent comes back by settling the receipt for what was; a lease whose answer is lost ends by itself.
 //
 // The period of a month, period_ms and w, is that of the longest there is, 31 days: when the
 // current one ends, reset_after_ms and t tell.

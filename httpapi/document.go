@@ -124,26 +124,25 @@ func (d *document) str(member string) (s []byte, ok bool, err error) {
 	return d.value, err == nil, err
 }
 
-// integer reads a whole number from least to most; ok is as for str.
-func (d *document) integer(member string, least, most int64) (n int64, ok bool, err error) {
+// integer reads a whole number from least to most, and notes a fault if it is something else.
+func (d *document) integer(member string, least, most int64) (n int64, err error) {
 	v, err := d.dec.ReadValue()
 	if err != nil {
-		return 0, false, grammar(err)
+		return 0, grammar(err)
 	}
 	if v.Kind() != '0' {
 		d.fault(member, wrongKind("a whole number", v.Kind()))
-		return 0, false, nil
+		return 0, nil
 	}
 	if bytes.ContainsAny(v, ".eE") {
 		d.fault(member, "must be a whole number, written without a fraction or an exponent")
-		return 0, false, nil
+		return 0, nil
 	}
 	n, _ = strconv.ParseInt(string(v), 10, 64) // beyond 64 bits, n is the nearest that there is
-	ok = least <= n && n <= most
-	if !ok {
+	if n < least || n > most {
 		d.fault(member, fmt.Sprintf("must be from %d to %d", least, most))
 	}
-	return n, ok, nil
+	return n, nil
 }
 
 func wrongKind(want string, got jsontext.Kind) string {

@@ -17,6 +17,7 @@ import (
 	"github.com/seed43908478/penstock/engine"
 	"github.com/seed43908478/penstock/limit"
 	"github.com/seed43908478/penstock/quota"
+	"github.com/seed43908478/penstock/receipt"
 )
 
 var noon = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
@@ -34,6 +35,16 @@ type door struct {
 	calls    []engine.Call
 	requests []quota.Request
 	panics   any
+	revision int64 // of the plans; the decider has seen newest
+	newest   int64
+	outdated []int64 // what the plans were told
+	refresh  int64   // what they find then; 0: nothing
+
+	settled     engine.Settled
+	settlements []engine.Settlement
+	unsettled   error // of the decider
+	lookups     []string
+	lookupFails error // of the plans
 }
 
 // newDoor opens a door: open, unless options say otherwise.
@@ -41,7 +52,7 @@ func newDoor(t *testing.T, change ...func(*Options)) *door {
 	t.Helper()
 	d := &door{t: t, log: new(bytes.Buffer), decision: engine.Decision{Allowed: true, Deciding: -1, Source: engine.Store}}
 	o := Options{
-		Decider: d, Plans: d, Auth: AuthOpen,
+		Decider: d, Plans: d, Auth: AuthOpen, Receipts: receipts,
 		Logger: slog.New(slog.NewJSONHandler(d.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	for _, c := range change {
@@ -56,6 +67,9 @@ func (d *door) Decide(_ context.Context, call engine.Call) (engine.Decision, err
 	if d.panics != nil {
 		panic(d.panics)
 	}
+	if !call.AnyRevision && d.revision < d.newest {
+		return engine.Decision{}, engine.ErrOutdated
+	}
 	if d.decision.At.IsZero() {
 		d.decision.At = noon
 	}
@@ -64,7 +78,25 @@ func (d *door) Decide(_ context.Context, call engine.Call) (engine.Decision, err
 
 func (d *door) Match(_ context.Context, r quota.Request) ([]quota.Item, error) {
 	d.requests = append(d.requests, r)
-	return []quota.Item{{Key: r.Tenant, Rules: d.rules}}, d.noPlan
+	return []quota.Item{{Key: r.Tenant, Rules: d.rules, Revision: d.revision}}, d.noPlan
+}
+
+func (d *door) Outdated(revision int64) {
+	d.outdated = append(d.outdated, revision)
+	d.revision = max(d.revision, d.refresh)
+}
+
+func (d *door) Settle(_ context.Context, s engine.Settlement) (engine.Settled, error) {
+	d.settlements = append(d.settlements, s)
+	if d.settled == (engine.Settled{}) {
+		return engine.Settled{Cost: s.Cost}, d.unsettled
+	}
+	return d.settled, d.unsettled
+}
+
+func (d *door) Item(_ context.Context, tenant, key string) (quota.Item, error) {
+	d.lookups = append(d.lookups, tenant+" "+key)
+	return quota.Item{Key: key, Rules: d.rules}, d.lookupFails
 }
 
 // An answer as a caller sees it.
@@ -201,6 +233,9 @@ func refused(verdicts ...engine.Verdict) engine.Decision {
 
 // secret is what the keys of the tests are signed with.
 var secret = []byte("a secret for the tests, 32 bytes")
+
+// receipts are those of the tests.
+var receipts = receipt.New(secret)
 
 // A keyring has keys and their verifier.
 type keyring struct {

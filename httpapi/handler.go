@@ -7,13 +7,17 @@ import (
 
 	"github.com/seed43908478/penstock/apikey"
 	"github.com/seed43908478/penstock/engine"
+	"github.com/seed43908478/penstock/receipt"
 )
 
-// A Decider decides calls: an [engine.Engine].
+// A Decider decides calls and settles them: an [engine.Engine].
 type Decider interface {
-	// Decide answers a call. The error is only that ctx ended before anything was
-	// decided, and so before anything was charged.
+	// Decide answers a call. The error is that ctx ended before anything was
+	// decided, and so before anything was charged; or it is [engine.ErrOutdated].
 	Decide(ctx context.Context, call engine.Call) (engine.Decision, error)
+	// Settle charges a call what it did cost instead of what it was charged. The error is
+	// [engine.ErrTooLate], a [*store.Error] when it may be tried again, or that ctx ended.
+	Settle(ctx context.Context, s engine.Settlement) (engine.Settled, error)
 }
 
 // Options says what a handler works with.
@@ -24,18 +28,21 @@ type Options struct {
 	Auth Auth
 	// Verifier verifies the keys that are presented. Without one, no key is good.
 	Verifier *apikey.Verifier
+	// Receipts makes the receipts of charged calls and reads them. Without it there are none.
+	Receipts *receipt.Sealer
 	// Logger gets requests (debug), what could not be answered (warning) and panics
 	// (error). Default slog.Default().
 	Logger *slog.Logger
 }
 
-// New returns the handler of the check endpoints. It is safe for concurrent use.
+// New returns the handler of the endpoints. It is safe for concurrent use.
 func New(o Options) http.Handler {
 	s := &server{
 		decider:  o.Decider,
 		plans:    o.Plans,
 		auth:     o.Auth,
 		verifier: o.Verifier,
+		receipts: o.Receipts,
 		logger:   o.Logger,
 	}
 	if s.logger == nil {
@@ -50,6 +57,7 @@ type server struct {
 	plans    Plans
 	auth     Auth
 	verifier *apikey.Verifier
+	receipts *receipt.Sealer // nil: none
 	logger   *slog.Logger
 	policies policies
 }
@@ -62,6 +70,8 @@ func (s *server) routes() *http.ServeMux {
 	}
 	route("POST", "/v1/check", "POST", s.check)
 	route("POST", "/v1/checks", "POST", s.checks)
+	route("POST", "/v1/leases", "POST", s.leases)
+	route("POST", "/v1/settle", "POST", s.settle)
 	route("GET", "/healthz", "GET, HEAD", s.health)
 	mux.HandleFunc("/", s.noRoute)
 	return mux

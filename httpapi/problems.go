@@ -6,7 +6,9 @@ import (
 	"net/http"
 
 	"github.com/seed43908478/penstock/apikey"
+	"github.com/seed43908478/penstock/engine"
 	"github.com/seed43908478/penstock/quota"
+	"github.com/seed43908478/penstock/store"
 )
 
 // A kind of problem is what RFC 9457 calls its type, with its one status and title.
@@ -27,6 +29,7 @@ var (
 	notFound         = &kind{http.StatusNotFound, urn + "not-found", "Not Found"}
 	unknownTenant    = &kind{http.StatusNotFound, urn + "unknown-tenant", "Unknown Tenant"}
 	methodNotAllowed = &kind{http.StatusMethodNotAllowed, urn + "method-not-allowed", "Method Not Allowed"}
+	tooLate          = &kind{http.StatusGone, urn + "receipt-too-late", "Receipt Too Late"}
 	tooLarge         = &kind{http.StatusRequestEntityTooLarge, urn + "too-large", "Content Too Large"}
 	unsupportedMedia = &kind{http.StatusUnsupportedMediaType, urn + "unsupported-media-type", "Unsupported Media Type"}
 	quotaExceeded    = &kind{http.StatusTooManyRequests, iana + "quota-exceeded", "Quota Exceeded"}
@@ -69,6 +72,7 @@ var known = []struct {
 	{apikey.ErrRevoked, errNoKey},
 	{apikey.ErrUnavailable, &problem{kind: unavailable, detail: "Keys cannot be verified at the moment; try again in a second."}},
 	{quota.ErrUnknownTenant, &problem{kind: unknownTenant, detail: "The tenant has no plan and there is no default_plan; add it, or correct the name."}},
+	{engine.ErrTooLate, &problem{kind: tooLate, detail: "Nothing that this receipt is for is counted any more; nothing was changed, and there is no need to send it again."}},
 	{context.Canceled, errUndecided},
 	{context.DeadlineExceeded, errUndecided},
 }
@@ -76,6 +80,7 @@ var known = []struct {
 var (
 	errUndecided   = &problem{kind: unavailable, detail: "The call ended before anything was decided; nothing was charged."}
 	errUnavailable = &problem{kind: unavailable, detail: "The limits cannot be looked up at the moment; try again in a second."}
+	errUnsettled   = &problem{kind: unavailable, detail: "What was charged cannot be changed at the moment; send the same again in a second, it is settled once."}
 )
 
 // problemOf returns what a caller is told of an error. One that nobody foresaw is
@@ -88,6 +93,9 @@ func problemOf(err error) *problem {
 		if errors.Is(err, k.err) {
 			return k.problem
 		}
+	}
+	if _, ok := errors.AsType[*store.Error](err); ok {
+		return errUnsettled
 	}
 	return errUnavailable
 }

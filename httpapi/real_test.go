@@ -265,7 +265,7 @@ tenants:
 		{"invalid", `{"tenant":"acme","resource":"GET /search","cost":-1}`, ""},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			handler := New(Options{Decider: engine.New(memory.New(), engine.Options{}), Plans: snapshot(b, plans), Auth: AuthOpen, Verifier: keys.verifier})
+			handler := New(Options{Decider: engine.New(memory.New(), engine.Options{}), Plans: snapshot(b, plans), Auth: AuthOpen, Verifier: keys.verifier, Receipts: receipts})
 			body := new(rewound)
 			r := post("/v1/check", "")
 			if c.key != "" {

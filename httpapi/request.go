@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"fmt"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -19,84 +20,109 @@ const (
 	maxRequestID  = 256
 )
 
-// A checkRequest is the body of a check.
+// A checkRequest is the body of a check, or of a lease.
 type checkRequest struct {
 	quota.Request
-	cost      int64
-	requestID string // "": a repeat is a new call
+	cost      int64         // permits; of a lease the most
+	requestID string        // "": a repeat is a new call
+	maxWait   time.Duration // how much later the permits may be for
+
+	// Of a lease, the fewest permits, and for how long. A check has neither.
+	least int64
+	ttl   time.Duration
+
+	seen members
 }
 
-// members of a check, as a bit each: which were there.
+// members of a request, as a bit each: which were there.
 type members uint8
 
 const (
 	tenantMember members = 1 << iota
 	resourceMember
+	maxMember
+	ttlMember
 )
 
 const checkMembers = "is not a member of a check; those are tenant, resource, subject, attributes, cost, request_id and max_wait_ms"
 
 // check reads a check. Faults are noted; the error is of the document's grammar. The
 // tenant of a caller who has one need not be said.
-func (d *document) check(who caller) (checkRequest, error) {
-	c := checkRequest{cost: 1}
-	if !d.isObject("", "a check") {
-		return c, d.skip()
+func (d *document) check(c *checkRequest, who caller) error {
+	*c = checkRequest{cost: 1}
+	if !d.isObject("a check") {
+		return d.skip()
 	}
+	return d.call(c, who, (*document).checkMember)
+}
+
+// A memberReader reads a member that not all requests have.
+type memberReader func(d *document, c *checkRequest, name []byte) error
+
+// call reads the object of a check or a lease: what they have in common, and by other
+// what they have not.
+func (d *document) call(c *checkRequest, who caller, other memberReader) error {
 	if err := d.open(); err != nil {
-		return c, err
+		return err
 	}
-	var seen members
 	for d.more() {
 		name, err := d.name()
 		if err == nil {
-			err = d.checkMember(&c, &seen, name)
+			err = d.callMember(c, name, other)
 		}
 		if err != nil {
-			return c, err
+			return err
 		}
 	}
-	if seen&tenantMember == 0 {
+	if c.seen&tenantMember == 0 {
 		c.Tenant = who.tenant
 		if c.Tenant == "" {
 			d.fault("tenant", `is required: whose limits count, as in "acme"`)
 		}
 	}
-	if seen&resourceMember == 0 {
+	if c.seen&resourceMember == 0 {
 		d.fault("resource", `is required: what is called, as in "GET /search"`)
 	}
-	return c, d.close()
+	return d.close()
 }
 
 // isObject tells whether an object is next, and notes a fault if something else is.
-func (d *document) isObject(member, what string) bool {
+func (d *document) isObject(what string) bool {
 	switch k := d.kind(); k {
 	case '{', 0: // 0 is an error: it will come again, when it is read
 		return true
 	default:
-		d.fault(member, fmt.Sprintf("%s must be an object, not %s", what, kindName(k)))
+		d.fault("", fmt.Sprintf("%s must be an object, not %s", what, kindName(k)))
 		return false
 	}
 }
 
-func (d *document) checkMember(c *checkRequest, seen *members, name []byte) (err error) {
+func (d *document) callMember(c *checkRequest, name []byte, other memberReader) (err error) {
 	switch string(name) {
 	case "tenant":
-		*seen |= tenantMember
+		c.seen |= tenantMember
 		c.Tenant, err = d.tenant()
 	case "resource":
-		*seen |= resourceMember
+		c.seen |= resourceMember
 		c.Resource, err = d.resource()
 	case "subject":
 		c.Subject, err = d.text("subject", maxPart)
 	case "attributes":
 		c.Attributes, err = d.attributes()
+	default:
+		err = other(d, c, name)
+	}
+	return err
+}
+
+func (d *document) checkMember(c *checkRequest, name []byte) (err error) {
+	switch string(name) {
 	case "cost":
-		c.cost, _, err = d.integer("cost", 0, maxCost)
+		c.cost, err = d.integer("cost", 0, maxCost)
 	case "request_id":
 		c.requestID, err = d.text("request_id", maxRequestID)
 	case "max_wait_ms":
-		err = d.maxWait()
+		c.maxWait, err = d.milliseconds("max_wait_ms", 0, maxWaitMS)
 	default:
 		d.fault(clip(string(name)), checkMembers)
 		err = d.skip()
@@ -227,11 +253,8 @@ func (d *document) attribute(into map[string]string) error {
 	return err
 }
 
-// maxWait reads how long a call may wait, which no call can in this version.
-func (d *document) maxWait() error {
-	n, ok, err := d.integer("max_wait_ms", 0, maxWaitMS)
-	if ok && n > 0 {
-		d.fault("max_wait_ms", "is not supported by this version yet; leave it out, or 0")
-	}
-	return err
+// milliseconds reads a duration.
+func (d *document) milliseconds(member string, least, most int64) (time.Duration, error) {
+	n, err := d.integer(member, least, most)
+	return time.Duration(n) * time.Millisecond, err
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/seed43908478/penstock/quota"
 )
@@ -148,16 +149,17 @@ var badChecks = []struct {
 	{"cost in hexadecimal", with(`"cost":0x10`), nil},
 	{"cost not a number", with(`"cost":NaN`), []string{"cost"}},
 
-	// what later versions know
+	// request_id and max_wait_ms
 	{"request_id of 257 bytes", with(`"request_id":"` + strings.Repeat("r", 257) + `"`), []string{"request_id"}},
 	{"request_id with a line feed", with(`"request_id":"r\n"`), []string{"request_id"}},
 	{"request_id null", with(`"request_id":null`), []string{"request_id"}},
 	{"request_id a number", with(`"request_id":1`), []string{"request_id"}},
-	{"max_wait_ms", with(`"max_wait_ms":1`), []string{"max_wait_ms"}},
 	{"max_wait_ms negative", with(`"max_wait_ms":-1`), []string{"max_wait_ms"}},
 	{"max_wait_ms above 30,000", with(`"max_wait_ms":30001`), []string{"max_wait_ms"}},
 	{"max_wait_ms a string", with(`"max_wait_ms":"0"`), []string{"max_wait_ms"}},
 	{"max_wait_ms null", with(`"max_wait_ms":null`), []string{"max_wait_ms"}},
+	{"max_wait_ms with a fraction", with(`"max_wait_ms":0.5`), []string{"max_wait_ms"}},
+	{"max_wait_ms beyond 64 bits", with(`"max_wait_ms":18446744073709551616`), []string{"max_wait_ms"}},
 
 	// unknown members
 	{"unknown member", with(`"priority":1`), []string{"priority"}},
@@ -165,6 +167,7 @@ var badChecks = []struct {
 	{"unknown member to be cut in a letter", with(`"a` + strings.Repeat("é", 3000) + `":1`), []string{"a" + strings.Repeat("é", 39) + "…"}},
 	{"cost with a capital", with(`"Cost":1`), []string{"Cost"}},
 	{"max_wait_ms as a camel", with(`"maxWaitMs":0`), []string{"maxWaitMs"}},
+	{"members of a lease", with(`"min":1,"max":5,"ttl_ms":1000`), []string{"max", "min", "ttl_ms"}},
 	{"several faults", `{"resource":"","cost":-1,"x":1}`, []string{"cost", "resource", "tenant", "x"}},
 }
 
@@ -209,7 +212,6 @@ func TestDetailSaysWhatToDo(t *testing.T) {
 		with(`"cost":-1`):                     `cost must be from 0 to 2147483647.`,
 		with(`"cost":null`):                   `cost must be a whole number, not null; leave it out instead.`,
 		with(`"subject":7`):                   `subject must be a string, not a number.`,
-		with(`"max_wait_ms":5`):               `max_wait_ms is not supported by this version yet; leave it out, or 0.`,
 		with(`"cost":1,"cost":2`):             `cost is there twice; keep one.`,
 		with(`"cost":-1,"subject":"\u00"`):    "subject is not JSON at byte 63: invalid escape sequence `\\u00\"}` in string.",
 		`{"tenant":"acme","resource":"r"} {}`: `Something follows the JSON document; send one object only.`,
@@ -267,6 +269,21 @@ func TestGoodChecksAreDecided(t *testing.T) {
 				t.Errorf("cost is %d, want %d", d.calls[0].Cost, c.cost)
 			}
 		})
+	}
+}
+
+func TestWaitIsPassedOn(t *testing.T) {
+	for body, want := range map[string]time.Duration{
+		with(`"cost":1`):            0,
+		with(`"max_wait_ms":0`):     0,
+		with(`"max_wait_ms":250`):   250 * time.Millisecond,
+		with(`"max_wait_ms":30000`): 30 * time.Second,
+	} {
+		d := newDoor(t)
+		d.post("/v1/check", body).has(200, "")
+		if got := d.calls[0].MaxWait; got != want {
+			t.Errorf("%s: it may wait for %s, want %s", body, got, want)
+		}
 	}
 }
 
@@ -393,13 +410,14 @@ func FuzzCheckBody(f *testing.F) {
 	}
 	f.Add(with(`"subject":"user:42","attributes":{"ip":"203.0.113.9"},"cost":1,"request_id":"","max_wait_ms":0`))
 	f.Add(`{"checks":[{"tenant":"acme","resource":"r"},{"tenant":"acme"}]}`)
+	f.Add(with(`"min":1,"max":500,"ttl_ms":1000`))
 	f.Fuzz(func(t *testing.T, body string) {
-		for _, path := range []string{"/v1/check", "/v1/checks"} {
+		for _, path := range []string{"/v1/check", "/v1/checks", "/v1/leases"} {
 			d := newDoor(t)
 			a := d.post(path, body)
 			switch a.StatusCode {
 			case http.StatusOK:
-				if len(d.calls) == 0 && path == "/v1/check" {
+				if len(d.calls) == 0 && path != "/v1/checks" {
 					t.Errorf("%s: allowed without a decision", body)
 				}
 			case http.StatusBadRequest, http.StatusRequestEntityTooLarge:

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"strings"
 	"time"
 
@@ -16,10 +15,11 @@ import (
 )
 
 type checkOptions struct {
-	url, key   string
+	to         server
 	subject    string
 	attributes map[string]string
 	cost       int64
+	maxWait    time.Duration
 	asJSON     bool
 }
 
@@ -36,13 +36,13 @@ func newCheck() *cobra.Command {
 			return check(c.Context(), c.OutOrStdout(), o, args[0], args[1])
 		},
 	}
+	o.to.flags(c)
 	f := c.Flags()
-	f.StringVar(&o.url, "url", cmp.Or(os.Getenv("PENSTOCK_URL"), "http://127.0.0.1:8080"), "where Penstock is; PENSTOCK_URL sets the default")
-	f.StringVar(&o.key, "key", "", "key to call with (default PENSTOCK_KEY)")
 	f.StringVar(&o.subject, "subject", "", "who calls, as user:42")
 	f.StringToStringVar(&o.attributes, "attribute", nil, "what else is known of the call, as ip=203.0.113.9")
 	f.Int64Var(&o.cost, "cost", 1, "how many permits; 0 only looks")
-	f.BoolVar(&o.asJSON, "json", false, "print the answer as it came")
+	f.DurationVar(&o.maxWait, "max-wait", 0, "how long the call would wait for permits, at most 30s")
+	f.BoolVar(&o.asJSON, "json", false, "print the answer as it came, with the receipt")
 	return c
 }
 
@@ -68,17 +68,15 @@ func check(ctx context.Context, out io.Writer, o checkOptions, tenant, resource 
 		Subject    string            `json:"subject,omitempty"`
 		Attributes map[string]string `json:"attributes,omitempty"`
 		Cost       int64             `json:"cost"`
-	}{tenant, resource, o.subject, o.attributes, o.cost})
-	if err != nil {
-		return err
-	}
-	status, data, err := post(ctx, o, "/v1/check", body)
+		MaxWait    int64             `json:"max_wait_ms,omitempty"`
+	}{tenant, resource, o.subject, o.attributes, o.cost, (o.maxWait + time.Millisecond - 1).Milliseconds()})
 	if err != nil {
 		return err
 	}
 	var a answer
-	if err := json.Unmarshal(data, &a); err != nil {
-		return fmt.Errorf("%s is not Penstock: it answered %d and no JSON", o.url, status)
+	status, data, err := o.to.post(ctx, "/v1/check", body, &a)
+	if err != nil {
+		return err
 	}
 	if status != http.StatusOK && status != http.StatusTooManyRequests && status != http.StatusServiceUnavailable {
 		return fmt.Errorf("%s", cmp.Or(a.Detail, a.Title, http.StatusText(status)))
@@ -92,26 +90,6 @@ func check(ctx context.Context, out io.Writer, o checkOptions, tenant, resource 
 		return exitError(exitRefused)
 	}
 	return err
-}
-
-func post(ctx context.Context, o checkOptions, path string, body []byte) (status int, data []byte, err error) {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimRight(o.url, "/")+path, bytes.NewReader(body))
-	if err != nil {
-		return 0, nil, usageError{err}
-	}
-	r.Header.Set("Content-Type", "application/json")
-	if key := cmp.Or(o.key, os.Getenv("PENSTOCK_KEY")); key != "" {
-		r.Header.Set("Authorization", "Bearer "+key)
-	}
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return 0, nil, fmt.Errorf("%w (is penstock serve running? --url says where)", err)
-	}
-	defer resp.Body.Close()
-	data, err = io.ReadAll(io.LimitReader(resp.Body, 1<<20))
-	return resp.StatusCode, data, err
 }
 
 // String says an answer in one line.

@@ -14,7 +14,7 @@ import (
 	"github.com/seed43908478/penstock/configstore"
 )
 
-// A secret signs keys. Where it came from says how long they work.
+// A secret signs keys and receipts. Where it came from says how long they work.
 type secret struct {
 	value []byte
 	made  bool // for this process

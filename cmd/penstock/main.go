@@ -59,6 +59,6 @@ func newRoot() *cobra.Command {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w (penstock %s --help says more)", err, c.Name())}
 	})
-	root.AddCommand(newServe(), newCheck(), newApply(), newKeys(), newTables(), newBench(), newImport())
+	root.AddCommand(newServe(), newCheck(), newSettle(), newApply(), newKeys(), newTables(), newBench(), newImport())
 	return root
 }

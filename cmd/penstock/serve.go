@@ -23,6 +23,7 @@ import (
 	"github.com/seed43908478/penstock/httpapi"
 	"github.com/seed43908478/penstock/limit"
 	"github.com/seed43908478/penstock/quota"
+	"github.com/seed43908478/penstock/receipt"
 	"github.com/seed43908478/penstock/store"
 	"github.com/seed43908478/penstock/store/dynamo"
 	"github.com/seed43908478/penstock/store/memory"
@@ -55,9 +56,9 @@ func newServe() *cobra.Command {
 			"config table: a file is applied to it at start, as penstock apply would; the example only when nothing is\n" +
 			"kept yet. What limits have counted is kept with --store dynamodb only.\n\n" +
 			"Environment: the usual AWS_… variables, AWS_ENDPOINT_URL_DYNAMODB for an emulator; PENSTOCK_STATE_TABLE\n" +
-			"(penstock-state), PENSTOCK_CONFIG_TABLE (penstock-config); PENSTOCK_SECRET signs keys (when unset, made\n" +
-			"at start, or once in the folder of --data); PENSTOCK_ADMIN_KEY is a key that may administer, at\n" +
-			"/admin/v1/ (when unset, made at start and printed);\n" +
+			"(penstock-state), PENSTOCK_CONFIG_TABLE (penstock-config); PENSTOCK_SECRET signs keys and receipts\n" +
+			"(when unset, made at start, or once in the folder of --data); PENSTOCK_ADMIN_KEY is a key that may\n" +
+			"administer, at /admin/v1/ (when unset, made at start and printed);\n" +
 			"PENSTOCK_MAX_INSTANCES shares limits out while the table is away (10 when unset).",
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return serve(c.Context(), o) },
@@ -115,14 +116,12 @@ func serve(ctx context.Context, o serveOptions) error {
 			log.Error("the data folder could not be closed", "error", err)
 		}
 	}()
-	if auth == httpapi.AuthKeys {
-		if b.secret.made {
-			log.Warn("PENSTOCK_SECRET is not set: keys are signed with a secret made for this process and end with it")
-		}
-		if o.store == storeMemory {
-			if err := printKey(ctx, b.config, b.secret); err != nil {
-				return err
-			}
+	if b.secret.made && (auth == httpapi.AuthKeys || o.store != storeMemory) {
+		log.Warn("PENSTOCK_SECRET is not set: keys and receipts are signed with a secret made for this process and end with it")
+	}
+	if auth == httpapi.AuthKeys && o.store == storeMemory {
+		if err := printKey(ctx, b.config, b.secret); err != nil {
+			return err
 		}
 	}
 	verifier := apikey.NewVerifier(b.secret.value, b.config, apikey.VerifierOptions{})
@@ -131,6 +130,7 @@ func serve(ctx context.Context, o serveOptions) error {
 		Plans:    b.plans,
 		Auth:     auth,
 		Verifier: verifier,
+		Receipts: receipt.New(b.secret.value),
 		Logger:   log,
 	})
 	handler, err := withAdmin(checks, b, verifier, log)

@@ -1,8 +1,8 @@
-// Command check is the Lambda function behind POST /v1/check.
+// Command check is the Lambda function behind POST /v1/check, /v1/checks, /v1/leases and /v1/settle.
 //
 // Its environment: PENSTOCK_STATE_TABLE and PENSTOCK_CONFIG_TABLE name the tables,
-// PENSTOCK_SECRET is what keys are signed with, and PENSTOCK_MAX_INSTANCES, if set, among
-// how many instances a limit is shared out while the state table is away.
+// PENSTOCK_SECRET is what keys and receipts are signed with, and PENSTOCK_MAX_INSTANCES, if
+// set, among how many instances a limit is shared out while the state table is away.
 package main
 
 import (
@@ -19,6 +19,7 @@ import (
 	"github.com/seed43908478/penstock/functions/internal/lambdaenv"
 	"github.com/seed43908478/penstock/functions/internal/plans"
 	"github.com/seed43908478/penstock/httpapi"
+	"github.com/seed43908478/penstock/receipt"
 	"github.com/seed43908478/penstock/store/dynamo"
 )
 
@@ -45,5 +46,6 @@ func newHandler() (*gateway.Handler, error) {
 		Decider:  engine.New(state, engine.Options{Instances: s.instances, Now: clock.Now}),
 		Plans:    plans.Follow(config),
 		Verifier: apikey.NewVerifier([]byte(s.secret), config, apikey.VerifierOptions{}),
+		Receipts: receipt.New([]byte(s.secret)),
 	}), httpapi.WithService), nil
 }
