@@ -70,6 +70,25 @@ func TestEveryWayToBeCalled(t *testing.T) {
 	})
 }
 
+func TestWhatIsChargedIsSettled(t *testing.T) {
+	d := deploy(t, limited(bucket(1000)))
+	f := launch(t, d.env...)
+	charged := signed(t, ask("alice"))
+	charged["body"] = text(t, object{"tenant": "acme", "resource": "GET /search", "subject": "alice", "cost": 100})
+	a := invoke(t, f, charged)
+	a.want(t, 200, "remaining", 900.0)
+	settled := routed(t, "/v1/settle", object{"receipt": a.body["receipt"], "cost": 30})
+	other := launch(t, d.env...) // an instance that knows nothing of the check
+	invoke(t, other, settled).want(t, 200, "tenant", "acme", "cost", 30.0, "charged", 100.0, "repeat", false, "outcome", "known")
+	invoke(t, f, settled).want(t, 200, "cost", 30.0, "repeat", true)
+	invoke(t, f, signed(t, ask("alice"))).want(t, 200, "remaining", 969.0)
+	invoke(t, f, routed(t, "/v1/settle", object{"receipt": "AAAA", "cost": 30})).want(t, 400)
+
+	lease := ask("bob")
+	lease["max"], lease["ttl_ms"] = 100, 1000
+	invoke(t, f, routed(t, "/v1/leases", lease)).want(t, 200, "granted", 100.0, "ttl_ms", 1000.0)
+}
+
 func TestWhoMayCall(t *testing.T) {
 	d := deploy(t, limited(bucket(1000)))
 	service, acme, globex := d.key(t, apikey.CheckAny, ""), d.key(t, apikey.CheckOwn, "acme"), d.key(t, apikey.CheckOwn, "globex")

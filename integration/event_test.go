@@ -36,6 +36,15 @@ func event(t *testing.T, name string, ask object) object {
 // signed is a check through an HTTP API by a caller whom API Gateway authenticated by IAM.
 func signed(t *testing.T, ask object) object { return event(t, "v2_check_iam", ask) }
 
+// routed is a request to another path by that caller.
+func routed(t *testing.T, path string, body object) object {
+	t.Helper()
+	e := signed(t, body)
+	e["routeKey"], e["rawPath"] = "POST "+path, path
+	e["requestContext"].(object)["http"].(object)["path"] = path
+	return e
+}
+
 // keyed is a check with a key, through an HTTP API or a REST API.
 func keyed(t *testing.T, name, key string, ask object) object {
 	t.Helper()

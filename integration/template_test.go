@@ -34,6 +34,10 @@ func TestTheRoleAllowsWhatTheFunctionDoes(t *testing.T) {
 	peek["cost"] = 0
 	invoke(t, f, keyed(t, "v2_check", key, peek)).want(t, 200)
 
+	charged := invoke(t, f, keyed(t, "v2_check", key, ask("carol")))
+	charged.want(t, 200)
+	invoke(t, f, routed(t, "/v1/settle", object{"receipt": charged.body["receipt"], "cost": 0})).want(t, 200)
+
 	if allowed, done := allowedActions(t), seen.actions(); !slices.Equal(allowed, done) {
 		t.Errorf("template.yaml allows %v, and the function does %v", allowed, done)
 	}
