@@ -42,11 +42,12 @@ check: lint test ## exactly what CI runs: lint, then test
 lint: format-check vet golangci tidy-check cfn-lint ## format, vet, golangci-lint, tidy, cfn-lint
 
 .PHONY: bench
-bench: ## Go benchmarks; as JSON, decisions on DynamoDB Local and cold start
+bench: ## Go benchmarks; as JSON, decisions on DynamoDB Local, cold start and many tenants
 	@scripts/preflight.sh test
 	go test -run '^$$' -bench . -benchmem ./...
 	scripts/with-dynamodb-local.sh go run ./cmd/penstock bench decisions --store dynamodb --create-tables --json
 	go run ./integration/coldstart
+	go run ./bench/config
 
 ##@ Build
 
