@@ -126,9 +126,6 @@ penstock.yaml:4: default_plan: there is no plan "premium": add it, or use one of
 penstock.yaml:1: plans: has no value: write members, as in name: value, or remove it
 penstock.yaml:3: tenants.acme: has no value: write members, as in name: value, or remove it
 `,
-	"not-in-this-version.yaml": `
-penstock.yaml:9: plans.free.limits[0].resolution: is not available in this version: remove it
-`,
 	"soft-percent-and-slack.yaml": `
 penstock.yaml:4: plans.free.limits[0].soft_percent: must be from 0 to 1000, not 1001
 penstock.yaml:5: plans.free.limits[1].soft_percent: must be from 0 to 1000, not -1
@@ -229,6 +226,14 @@ penstock.yaml:4: plans.free.limits[0].quota: must be at most 2147483647, not 214
 `,
 	"quota-zero.yaml": `
 penstock.yaml:6: plans.free.limits[0].quota: must be at least 1, not 0
+`,
+	"resolution.yaml": `
+penstock.yaml:4: plans.free.limits[0].resolution: must be from 2 to 100, or 0 for an exact list, not 1
+penstock.yaml:5: plans.free.limits[1].resolution: must be from 2 to 100, or 0 for an exact list, not 101
+penstock.yaml:6: plans.free.limits[2].resolution: must be from 2 to 100, or 0 for an exact list, not -60
+penstock.yaml:7: plans.free.limits[3].resolution: 60 parts of 500ms are shorter than 10ms, about what a write takes: use at most 50
+penstock.yaml:8: plans.free.limits[4].resolution: fixed_window has none: remove it, or use sliding_window_log
+penstock.yaml:9: plans.free.limits[5].resolution: concurrency has none: remove it, or use sliding_window_log
 `,
 	"root-is-a-list.yaml": `
 penstock.yaml:1: must be members, as in name: value, not a list

@@ -23,6 +23,13 @@ func TestWhatFitsIntoOneWrite(t *testing.T) {
 		}
 		return limits
 	}
+	parts := func(n int) []quota.Limit {
+		limits := log(slices.Repeat([]int64{1_000_000}, n)...)
+		for i := range limits {
+			limits[i].Resolution = 60
+		}
+		return limits
+	}
 	windows := func(n int, algorithm string) (limits []quota.Limit) {
 		for i := range n {
 			limits = append(limits, quota.Limit{Name: fmt.Sprintf("window-%d", i), By: []string{"subject"}, Algorithm: algorithm, Quota: 1, Period: "month"})
@@ -75,6 +82,8 @@ func TestWhatFitsIntoOneWrite(t *testing.T) {
 		limits []quota.Limit
 		fits   bool
 	}{
+		{"twelve logs in parts", parts(12), true},
+		{"thirteen logs in parts", parts(13), false},
 		{"two logs of 100 for two resources", each(log(100, 100), "GET /a", "GET /b"), true},
 		{"two logs of 100 for resources that begin apart", each(log(100, 100), "GET /a*", "GET /b*"), true},
 		{"two logs of 100 for resources that end apart", each(log(100, 100), "*.png", "*.html"), true},

@@ -51,8 +51,8 @@ func BenchmarkDecodeAndCompile(b *testing.B) {
 	}
 }
 
-// What a period says depends on who counts in it.
-func TestPeriods(t *testing.T) {
+// What a member says depends on who counts by it.
+func TestPolicies(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour
 	for _, c := range []struct {
@@ -68,6 +68,7 @@ func TestPeriods(t *testing.T) {
 		{quota.Limit{Algorithm: "token_bucket", Period: "week"}, limit.Policy{Period: 7 * day}},
 		{quota.Limit{Algorithm: "sliding_window_counter", Period: "month"}, limit.Policy{Period: 31 * day, Calendar: limit.Month}},
 		{quota.Limit{Algorithm: "fixed_window", Period: "month", AnchorDay: 15}, limit.Policy{Period: 31 * day, Calendar: limit.Month, AnchorDay: 15}},
+		{quota.Limit{Algorithm: "sliding_window_log", Period: "hour", Resolution: 60}, limit.Policy{Period: time.Hour, Resolution: 60}},
 	} {
 		c.limit.Name, c.limit.Quota = "l", 5
 		c.want.Algorithm, c.want.Quota = c.limit.Algorithm, 5

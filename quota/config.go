@@ -80,8 +80,9 @@ type Limit struct {
 	// Shadows is the name of the limit this one is a candidate for. Its mode is shadow
 	// then, and need not be written.
 	Shadows string `json:"shadows,omitempty" yaml:"shadows,omitempty"`
-	// Resolution is the number of sub-windows of a log; 0, an exact list. This version has
-	// only that: it refuses others rather than to enforce something else than was asked for.
+	// Resolution is in how many sub-windows a sliding_window_log counts, 2 to 100, each of
+	// 10 ms or more; 0 is an exact list of times, for quotas up to 1,000. With 60, 60/61 of
+	// any quota can be used at least.
 	Resolution int64 `json:"resolution,omitzero" yaml:"resolution,omitempty"`
 }
 

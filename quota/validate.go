@@ -148,7 +148,6 @@ func (ps *Problems) checkLimit(path string, l Limit) {
 	}
 	ps.checkMatch(member(path, "match"), l.Match)
 	ps.checkBy(member(path, "by"), l.By)
-	ps.checkUnavailable(path, l)
 }
 
 // onlyOff reports whether a limit says nothing but which one is off.
@@ -271,7 +270,7 @@ func (l Limit) policy() limit.Policy {
 	return limit.Policy{
 		Algorithm: l.Algorithm, Quota: l.Quota, Period: period, Burst: l.Burst,
 		Calendar: l.Period.calendar(l.Algorithm), AnchorDay: int(l.AnchorDay),
-		SoftPercent: l.SoftPercent, Slack: slack,
+		SoftPercent: l.SoftPercent, Slack: slack, Resolution: l.Resolution,
 	}
 }
 
@@ -332,13 +331,6 @@ func (ps *Problems) checkBy(path string, by []string) {
 		case !isAttribute && part != "subject" && part != "resource":
 			ps.add(path, "%.80q is unknown: use subject, resource or attributes.NAME", part)
 		}
-	}
-}
-
-// checkUnavailable refuses what the format has and this version has not.
-func (ps *Problems) checkUnavailable(path string, l Limit) {
-	if l.Resolution != 0 {
-		ps.add(member(path, "resolution"), "is not available in this version: remove it")
 	}
 }
 

@@ -39,6 +39,7 @@ plans:
         anchor_day: 1
       - {name: at-once, algorithm: concurrency, quota: 4, ttl: 30s}
       - {name: fewer, algorithm: token_bucket, quota: 5, period: day, shadows: per-user}
+      - {name: many, algorithm: sliding_window_log, quota: 1000000, period: hour, resolution: 60}
 tenants:
   1001: {plan: free}
   acme: {plan: free, limits: [{name: fewer, mode: off}]}
@@ -67,6 +68,8 @@ default_plan: free
 			Name: "at-once", Algorithm: "concurrency", Quota: 4, TTL: "30s",
 		}, {
 			Name: "fewer", Algorithm: "token_bucket", Quota: 5, Period: "day", Shadows: "per-user",
+		}, {
+			Name: "many", Algorithm: "sliding_window_log", Quota: 1_000_000, Period: "hour", Resolution: 60,
 		}}}},
 		Tenants: map[string]quota.Tenant{
 			"1001": {Plan: "free"},
