@@ -101,3 +101,5 @@ func (b *breaker) broken() bool {
 	defer b.mu.Unlock()
 	return len(b.failing) >= brokenKeys
 }
+
+func (b *breaker) open() bool { return b.circuit.State() == gobreaker.StateOpen }

@@ -31,7 +31,9 @@ func (e *Engine) decision(answers []answer, q question) Decision {
 		d.Unknown = d.Unknown || a.err != nil && a.err.Unknown
 		d.add(a)
 		for j, r := range a.item.Rules {
-			d.Verdicts = append(d.Verdicts, e.verdict(a, j, r, q).ofWhole(a.item.Shards))
+			v := e.verdict(a, j, r, q).ofWhole(a.item.Shards)
+			v.TenantWide = a.item.Parts == 0
+			d.Verdicts = append(d.Verdicts, v)
 		}
 	}
 	if len(answers) > 1 {

@@ -24,6 +24,8 @@ type Call struct {
 	// used until TTL has passed. It gets no more than half of what remains, but Least.
 	Least int64
 	TTL   time.Duration
+	// Tenant is whose call it is, for who observes; "" when that does not matter.
+	Tenant string
 	// AnyRevision decides by these items also where a newer configuration has counted.
 	AnyRevision bool
 }
@@ -109,6 +111,9 @@ type Verdict struct {
 	Rule    *quota.Rule
 	Allowed bool
 	Never   bool
+	// TenantWide is whether the count is the tenant's own, and not that of a subject or
+	// another part.
+	TenantWide bool
 	limit.Standing
 }
 

@@ -31,6 +31,9 @@ type Options struct {
 	Now func() time.Time
 	// Random returns a number in [0, 1); nil means [rand.Float64].
 	Random func() float64
+	// Observe is told of every call when it has been decided, by the goroutine that made
+	// it; nil is nobody.
+	Observe func(Observation)
 }
 
 // An Engine decides. Make one with [New]; it is safe for concurrent use.
@@ -42,12 +45,14 @@ type Engine struct {
 	budget time.Duration
 	now    func() time.Time
 	random func() float64
+
+	observe func(Observation)
 }
 
 // New returns an engine over a store.
 func New(s store.Store, o Options) *Engine {
 	e := newEngine(newBreaker(s), o)
-	e.local = newLocal(o)
+	e.local, e.observe = newLocal(o), o.Observe
 	return e
 }
 
@@ -70,6 +75,16 @@ func newEngine(s store.Store, o Options) *Engine {
 // decided; or [ErrOutdated]. A store that fails is no error but a decision, by what each
 // limit says for that.
 func (e *Engine) Decide(ctx context.Context, c Call) (Decision, error) {
+	if e.observe == nil {
+		return e.decide(ctx, c)
+	}
+	began := time.Now() //nolint:forbidigo // how long it took, not when it was
+	d, err := e.decide(ctx, c)
+	e.observed(c, began, &d, err)
+	return d, err
+}
+
+func (e *Engine) decide(ctx context.Context, c Call) (Decision, error) {
 	if err := ctx.Err(); err != nil {
 		return Decision{}, err
 	}

@@ -89,6 +89,21 @@ func (s *Snapshot) tenant(name string) (tenant, error) {
 	return tenant{plan: s.fallback, rules: s.fallback.rules}, nil
 }
 
+// Named reports whether a tenant is known by name, not only by the default plan. One
+// whose part is not loaded is not.
+func (s *Snapshot) Named(tenant string) bool {
+	at := s.section(tenant)
+	if at == nil {
+		return false
+	}
+	tenants := at.tenants.Load()
+	if tenants == nil {
+		return false
+	}
+	_, ok := (*tenants)[tenant]
+	return ok
+}
+
 // Compile validates the configuration and returns its snapshot. The error is a [Problems].
 func (c Config) Compile() (*Snapshot, error) {
 	if err := c.Validate(); err != nil {
