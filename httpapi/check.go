@@ -111,7 +111,7 @@ func (s *server) read(r *http.Request, sc *scratch, most int64, parse func(*docu
 // one in force here, that one is looked for, and what is found decides: a call is not kept
 // waiting for what cannot be read.
 func (s *server) decide(ctx context.Context, c *checkRequest) (*engine.Decision, error) {
-	call := engine.Call{Cost: c.cost, RequestID: c.requestID, MaxWait: c.maxWait, Least: c.least, TTL: c.ttl}
+	call := engine.Call{Tenant: c.Tenant, Cost: c.cost, RequestID: c.requestID, MaxWait: c.maxWait, Least: c.least, TTL: c.ttl}
 	for {
 		var err error
 		if call.Items, err = s.plans.Match(ctx, c.Request); err != nil {
