@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -73,6 +74,7 @@ func (s *server) answer(sc *scratch, k *kind, c *checkRequest, d *engine.Decisio
 	o.str("outcome", outcome(d.Unknown))
 	o.flag("repeat", d.Repeat)
 	o.flag("never", d.Never)
+	o.flag("over", over(d))
 	o.name("receipt")
 	o.text = s.appendReceipt(o.text, &sc.receipt, c.Tenant, d)
 	if c.isLease() && d.Allowed {
@@ -97,6 +99,7 @@ func (o *object) verdict(p *policy, v *engine.Verdict) {
 	o.num("retry_after_ms", ceil(v.RetryAfter, time.Millisecond))
 	o.num("reset_after_ms", ceil(v.ResetAfter, time.Millisecond))
 	o.flag("allowed", v.Allowed)
+	o.flag("over", v.Over)
 	o.close()
 }
 
@@ -114,6 +117,14 @@ func (o *object) violated(d *engine.Decision) {
 		o.text = appendQuoted(o.text, d.Verdicts[i].Rule.Name)
 	}
 	o.text = append(o.text, ']')
+}
+
+// over reports whether more is used of a limit than its policy, which soft percents let pass.
+// Limits that nobody has to keep to do not count.
+func over(d *engine.Decision) bool {
+	return slices.ContainsFunc(d.Verdicts, func(v engine.Verdict) bool {
+		return v.Over && v.Rule.Mode != quota.Shadow
+	})
 }
 
 // deciding returns the verdict that decided, nil when no limit did.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed43908478/penstock/engine"
 	"github.com/seed43908478/penstock/limit"
+	"github.com/seed43908478/penstock/quota"
 )
 
 var update = flag.Bool("update", false, "write the answers in testdata anew")
@@ -21,6 +22,9 @@ var update = flag.Bool("update", false, "write the answers in testdata anew")
 // An answer of each kind is kept in testdata/answers, as it goes over the wire.
 func TestAnswersAreAsTheyWere(t *testing.T) {
 	user, day := perUser(t), perDay(t)
+	candidate := rule(t, "stricter", limit.Policy{Algorithm: "token_bucket", Quota: 5, Period: time.Second})
+	candidate.Mode, candidate.Shadows = quota.Shadow, "per-user"
+	isOver := func(v engine.Verdict) engine.Verdict { v.Over = true; return v }
 	change := func(d engine.Decision, f func(*engine.Decision)) engine.Decision { f(&d); return d }
 	for name, c := range map[string]struct {
 		decision engine.Decision
@@ -57,6 +61,9 @@ func TestAnswersAreAsTheyWere(t *testing.T) {
 		"waits": {decision: change(allowed(lets(rule(t, "steady", limit.Policy{Algorithm: "leaky_bucket", Quota: 10, Period: time.Second, Burst: 5}), 3, 150*time.Millisecond)), func(d *engine.Decision) {
 			d.Wait = 150 * time.Millisecond
 		})},
+		"over":   {decision: allowed(isOver(lets(user, 0, 2100*time.Millisecond)), lets(day, 970, 24*time.Hour))},
+		"shadow": {decision: allowed(lets(user, 19, 100*time.Millisecond), isOver(refuses(candidate, 0, time.Second, 2*time.Second)))},
+		"slots":  {decision: allowed(lets(rule(t, "at-once", limit.Policy{Algorithm: "concurrency", Quota: 10, Period: 30 * time.Second}), 9, 30*time.Second))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDoor(t)
@@ -104,9 +111,9 @@ func TestMembersComeInTheOrderOfTheContract(t *testing.T) {
 	d := newDoor(t)
 	d.decision = allowed(lets(perUser(t), 19, 100*time.Millisecond))
 	const want = `{"allowed":true,"tenant":"acme","limit":"per-user","remaining":19,"retry_after_ms":0,"reset_after_ms":100,"wait_ms":0,` +
-		`"reason":"","source":"store","degraded":"","outcome":"known","repeat":false,"never":false,"receipt":"",` +
+		`"reason":"","source":"store","degraded":"","outcome":"known","repeat":false,"never":false,"over":false,"receipt":"",` +
 		`"limits":[{"name":"per-user","algorithm":"token_bucket","mode":"enforce","quota":10,"period_ms":1000,` +
-		`"burst":20,"remaining":19,"retry_after_ms":0,"reset_after_ms":100,"allowed":true}]}` + "\n"
+		`"burst":20,"remaining":19,"retry_after_ms":0,"reset_after_ms":100,"allowed":true,"over":false}]}` + "\n"
 	if got := d.check().body; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

@@ -24,8 +24,9 @@
 //
 //	{"allowed":true,"tenant":"acme","limit":"per-user","remaining":19,"retry_after_ms":0,"reset_after_ms":100,
 //	 "wait_ms":0,"reason":"","source":"store","degraded":"","outcome":"known","repeat":false,"never":false,
-//	 "receipt":"AZUM8yTk…","limits":[{"name":"per-user","algorithm":"token_bucket","mode":"enforce","quota":10,
-//	 "period_ms":1000,"burst":20,"remaining":19,"retry_after_ms":0,"reset_after_ms":100,"allowed":true}]}
+//	 "over":false,"receipt":"AZUM8yTk…","limits":[{"name":"per-user","algorithm":"token_bucket","mode":"enforce","quota":10,
+//	 "period_ms":1000,"burst":20,"remaining":19,"retry_after_ms":0,"reset_after_ms":100,"allowed":true,
+//	 "over":false}]}
 //
 // The 21st call at once is refused. The answer is a problem (RFC 9457) with the same members:
 //
@@ -65,6 +66,10 @@
 //
 // The period of a month, period_ms and w, is that of the longest there is, 31 days: when the
 // current one ends, reset_after_ms and t tell.
+//
+// A limit with soft_percent lets more pass, and over says so: of each limit, and of the call
+// when it is one that is enforced. A candidate says with shadows for which limit it is one. A limit
+// of algorithm concurrency has ttl_ms, for how long a permit is held, in the place of period_ms.
 //
 // X-RateLimit-Limit is what X-RateLimit-Remaining counts down from: what a bucket
 // holds, else the quota. X-RateLimit-Reset is when there will be more, in seconds since 1970.

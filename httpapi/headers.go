@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed43908478/penstock/engine"
+	"github.com/seed43908478/penstock/limit"
 	"github.com/seed43908478/penstock/quota"
 )
 
@@ -105,7 +106,7 @@ func untilMore(d *engine.Decision, v *engine.Verdict) time.Duration {
 		return v.ResetAfter
 	case v.RetryAfter > 0:
 		return v.RetryAfter
-	case isBucket(policy): // permits come back one by one
+	case limit.HasBurst(policy.Algorithm): // permits come back one by one
 		return min(v.ResetAfter, time.Duration(ceil(policy.Period, time.Duration(policy.Quota))))
 	}
 	return v.ResetAfter

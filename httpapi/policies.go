@@ -30,9 +30,10 @@ type policies struct {
 }
 
 type policyKey struct {
-	name   string
-	mode   quota.Mode
-	policy limit.Policy
+	name    string
+	mode    quota.Mode
+	shadows string
+	policy  limit.Policy
 }
 
 // maxPolicies bounds what is remembered. Beyond it, all is forgotten and comes again.
@@ -40,7 +41,7 @@ const maxPolicies = 4096
 
 // of returns the policy of a rule.
 func (p *policies) of(r *quota.Rule) *policy {
-	key := policyKey{r.Name, r.Mode, r.Limit.Policy()}
+	key := policyKey{r.Name, r.Mode, r.Shadows, r.Limit.Policy()}
 	p.mu.RLock()
 	known := p.rendered[key]
 	p.mu.RUnlock()
@@ -60,7 +61,7 @@ func (p *policies) of(r *quota.Rule) *policy {
 func render(k policyKey) *policy {
 	name, p := k.name, k.policy
 	holds := p.Quota
-	if isBucket(p) && p.Burst > 0 {
+	if p.Burst > 0 {
 		holds = p.Burst
 	}
 	return &policy{
@@ -72,18 +73,17 @@ func render(k policyKey) *policy {
 	}
 }
 
-// isBucket tells whether a limit has a burst.
-func isBucket(p limit.Policy) bool {
-	return p.Algorithm == "token_bucket" || p.Algorithm == "leaky_bucket"
-}
-
 // policyItem returns the item of RateLimit-Policy. Its window is in whole seconds: a
-// shorter one is left out, a longer one rounded up; of a month it is the longest. What a bucket holds, when that is
-// not the quota, is a parameter of ours, which others read as a comment.
+// shorter one is left out, a longer one rounded up; of a month it is the longest. What is
+// held and released has none, and another unit than requests. What a bucket holds, when
+// that is not the quota, is a parameter of ours, which others read as a comment.
 func policyItem(name string, p limit.Policy, holds int64) httpsfv.Item {
 	item := httpsfv.NewItem(name)
 	item.Params.Add("q", p.Quota)
-	if p.Period >= time.Second {
+	switch {
+	case limit.HasSlots(p.Algorithm):
+		item.Params.Add("qu", "concurrent-requests")
+	case p.Period >= time.Second:
 		item.Params.Add("w", ceil(p.Period, time.Second))
 	}
 	if holds != p.Quota {
@@ -110,9 +110,16 @@ func policyMembers(k policyKey, holds int64) string {
 	o.str("name", k.name)
 	o.str("algorithm", p.Algorithm)
 	o.str("mode", string(cmp.Or(k.mode, quota.Enforce)))
+	if k.shadows != "" {
+		o.str("shadows", k.shadows)
+	}
 	o.num("quota", p.Quota)
-	o.num("period_ms", ceil(p.Period, time.Millisecond))
-	if isBucket(p) {
+	if limit.HasSlots(p.Algorithm) {
+		o.num("ttl_ms", ceil(p.Period, time.Millisecond))
+	} else {
+		o.num("period_ms", ceil(p.Period, time.Millisecond))
+	}
+	if limit.HasBurst(p.Algorithm) {
 		o.num("burst", holds)
 	}
 	return strings.TrimPrefix(string(o.text), "{")

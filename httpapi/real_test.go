@@ -121,7 +121,7 @@ func TestShadowIsToldAndRefusesNobody(t *testing.T) {
 	const call = `{"tenant":"umbrella","resource":"GET /search","subject":"alice"}`
 	h.gets(call, 200, "per-user", 1)
 	a := h.gets(call, 200, "per-user", 0)
-	if !strings.Contains(a.body, `{"name":"candidate","algorithm":"token_bucket","mode":"shadow","quota":1,"period_ms":60000,"burst":1,"remaining":0,"retry_after_ms":60000,"reset_after_ms":60000,"allowed":false}`) {
+	if !strings.Contains(a.body, `{"name":"candidate","algorithm":"token_bucket","mode":"shadow","quota":1,"period_ms":60000,"burst":1,"remaining":0,"retry_after_ms":60000,"reset_after_ms":60000,"allowed":false,"over":false}`) {
 		t.Errorf("got %s", a.body)
 	}
 	a = h.gets(call, 429, "per-user", 0)
