@@ -31,7 +31,11 @@ plans:
       - {name: tokens, by: [subject], algorithm: token_bucket, quota: 100, period: 100s}
       - {name: log, by: [subject], match: {resource: "POST /logged"}, algorithm: sliding_window_log, quota: 10, period: 1m}
       - {name: hourly, match: {resource: "POST /hourly"}, algorithm: fixed_window, quota: 1000, period: 1h}
+  windowed:
+    limits:
+      - {name: hourly, algorithm: fixed_window, quota: 1000, period: 1h}
 tenants:
+  umbrella: {plan: windowed}
   acme: {plan: metered}
   globex: {plan: metered}
 `
@@ -133,10 +137,11 @@ func TestSettlingIsDoneOnce(t *testing.T) {
 // Two calls of one window at one time have the same to tell, and are two all the same.
 func TestLikeChargesAreSettledEachForItself(t *testing.T) {
 	inEachStore(t, func(t *testing.T, h *house, _ store.Store) {
-		first, second := h.passes(hourly, `,"cost":40`), h.passes(hourly, `,"cost":40`)
-		h.settles(first, 10, `{"tenant":"acme","cost":10,"charged":40,"repeat":false,"outcome":"known"}`)
-		h.settles(second, 10, `{"tenant":"acme","cost":10,"charged":40,"repeat":false,"outcome":"known"}`)
-		h.leaves(hourly, 80) // of alice's; the hour has 980
+		const call = `"tenant":"umbrella","resource":"POST /hourly"`
+		first, second := h.passes(call, `,"cost":40`), h.passes(call, `,"cost":40`)
+		h.settles(first, 10, `{"tenant":"umbrella","cost":10,"charged":40,"repeat":false,"outcome":"known"}`)
+		h.settles(second, 10, `{"tenant":"umbrella","cost":10,"charged":40,"repeat":false,"outcome":"known"}`)
+		h.leaves(call, 980)
 	})
 }
 

@@ -27,6 +27,7 @@ func TestLiveThatIsOutdatedAsksAtOnce(t *testing.T) {
 			})
 		}
 		callers.Wait()
+		time.Sleep(2 * time.Second)
 		live.Outdated(1) // a call that was matched before comes late
 		live.serves(2, 0)
 		if versions, _ := s.counts(); versions != 2 {

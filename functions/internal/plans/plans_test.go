@@ -138,3 +138,27 @@ func TestACallerWhoLeavesIsNotHeld(t *testing.T) {
 		loaded(t, p, 490*time.Millisecond) // the load was not the caller's
 	})
 }
+
+// A settlement may be the first call.
+func TestASettlementWaitsForTheLoadToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := &table{err: errors.New("no such table")}
+		p := plans.Follow(slow)
+		if _, err := p.Item(t.Context(), "acme", "acme||"); err == nil || errors.Is(err, quota.ErrUnknownTenant) {
+			t.Errorf("%v, want that it is not known", err)
+		}
+		p.Outdated(1) // of what there is not
+		slow.set(300*time.Millisecond, nil)
+		time.Sleep(time.Second)
+		if _, err := p.Item(t.Context(), "acme", "acme||"); err != nil {
+			t.Error(err)
+		}
+		if _, err := p.Item(t.Context(), "initech", "initech||"); !errors.Is(err, quota.ErrUnknownTenant) {
+			t.Errorf("%v, want an unknown tenant", err)
+		}
+		p.Outdated(1)
+		loaded(t, p, 50*time.Millisecond) // the table is asked again, and is slow
+		time.Sleep(time.Second)
+		loaded(t, p, 0)
+	})
+}
