@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed43908478/penstock/activity"
 	"github.com/seed43908478/penstock/apikey"
 	"github.com/seed43908478/penstock/configstore"
 )
@@ -25,6 +26,8 @@ type AdminOptions struct {
 	Secret []byte
 	// Key is the bootstrap key, at least [MinAdminKey] characters; "" when there is none.
 	Key string
+	// Activity is what was decided lately, where that is known: in the process that decides.
+	Activity *activity.Activity
 	// Logger is that of [Options].
 	Logger *slog.Logger
 	// Now is the wall clock; time.Now when nil.
@@ -68,6 +71,8 @@ const MinAdminKey = 16
 //	GET    config                       200 {"plans":{…},"tenants":{…},"default_plan":"free"}, ETag is the version
 //	PUT    config                       the same → 200 difference; ?dry_run=true only tells what it would be
 //	GET    audit                        200 list of entries, the newest first; ?tenant=
+//	GET    activity                     200 {"step_ms":10000,"to":"…","series":[{"limit":"per-user","allowed":[0,1],"refused":[0,0]}]}; ?tenant= &minutes=60;
+//	                                    calls of this process by the limit that decided, the oldest first; 404 where it does not decide
 //
 // A tenant is {"name","plan","limits":[…],"revision","generation"}, a plan {"name","limits":[…],"revision"}; limits
 // are those of penstock.yaml. A key is {"id","name","tenant","scopes","state":"active"|"expired"|"revoked",
@@ -100,6 +105,7 @@ func NewAdmin(o AdminOptions) http.Handler {
 		secret:   o.Secret,
 		keyHash:  hashKey(o.Key),
 		keyGiven: o.Key != "",
+		activity: o.Activity,
 		now:      o.Now,
 	}
 	if a.logger == nil {
@@ -118,6 +124,7 @@ type admin struct {
 	secret   []byte
 	keyHash  [32]byte // of the bootstrap key
 	keyGiven bool
+	activity *activity.Activity
 	now      func() time.Time
 }
 
@@ -157,6 +164,7 @@ var adminRoutes = []adminRoute{
 	{"GET", "config", (*admin).getConfig},
 	{"PUT", "config", (*admin).putConfig},
 	{"GET", "audit", (*admin).listAudit},
+	{"GET", "activity", (*admin).getActivity},
 }
 
 const adminRoot = "/admin/v1/"

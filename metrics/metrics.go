@@ -1,5 +1,4 @@
-// Package metrics makes metrics of what the engine observes: for Prometheus, and as a
-// short memory that the console draws.
+// Package metrics makes metrics of what the engine observes, for Prometheus.
 //
 //	recorder := metrics.New(metrics.Options{Named: snapshot.Named})
 //	e := engine.New(store, engine.Options{Observe: recorder.Observe})
@@ -21,6 +20,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/seed43908478/penstock/activity"
 	"github.com/seed43908478/penstock/engine"
 	"github.com/seed43908478/penstock/quota"
 )
@@ -35,6 +35,8 @@ const other = "other"
 type Options struct {
 	// Named reports whether a tenant is configured by name; nil is that none is.
 	Named func(tenant string) bool
+	// Activity, if there is one, is told of decisions too.
+	Activity *activity.Activity
 	// StoreAway reports whether the store is taken to be away.
 	StoreAway func() bool
 	// PlansAge is how long ago the plans in force were known to be the newest.
@@ -50,7 +52,7 @@ type Options struct {
 // concurrent use.
 type Recorder struct {
 	registry *prometheus.Registry
-	activity *Activity
+	activity *activity.Activity
 	named    func(string) bool
 
 	requests  *prometheus.CounterVec
@@ -68,7 +70,7 @@ type Recorder struct {
 func New(o Options) *Recorder {
 	r := &Recorder{
 		registry: prometheus.NewRegistry(),
-		activity: newActivity(),
+		activity: o.Activity,
 		named:    o.Named,
 		tenants:  map[string]bool{},
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -135,9 +137,6 @@ func (r *Recorder) Handler() http.Handler {
 	return promhttp.HandlerFor(r.registry, promhttp.HandlerOpts{Registry: r.registry})
 }
 
-// Activity is what was decided lately.
-func (r *Recorder) Activity() *Activity { return r.activity }
-
 // Observe counts one call.
 func (r *Recorder) Observe(o engine.Observation) {
 	d := o.Decision
@@ -172,7 +171,9 @@ func (r *Recorder) Observe(o engine.Observation) {
 			r.remaining.WithLabelValues(tenant, v.Rule.Name).Set(float64(v.Remaining))
 		}
 	}
-	r.activity.add(d.At, tenant, limit, d.Allowed)
+	if r.activity != nil {
+		r.activity.Add(d.At, tenant, limit, d.Allowed)
+	}
 }
 
 func (r *Recorder) countErrors(d *engine.Decision) {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 
+	"github.com/seed43908478/penstock/activity"
 	"github.com/seed43908478/penstock/apikey"
 	"github.com/seed43908478/penstock/httpapi"
 )
@@ -15,7 +16,7 @@ import (
 const adminRoot = "/admin/v1/"
 
 // withAdmin puts administration beside the checks.
-func withAdmin(checks http.Handler, b *backend, verifier *apikey.Verifier, log *slog.Logger) (http.Handler, error) {
+func withAdmin(checks http.Handler, b *backend, verifier *apikey.Verifier, lately *activity.Activity, log *slog.Logger) (*http.ServeMux, error) {
 	key, err := adminKey()
 	if err != nil {
 		return nil, err
@@ -27,6 +28,7 @@ func withAdmin(checks http.Handler, b *backend, verifier *apikey.Verifier, log *
 		Verifier: verifier,
 		Secret:   b.secret.value,
 		Key:      key,
+		Activity: lately,
 		Logger:   log,
 	}))
 	return mux, nil

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/seed43908478/penstock/activity"
 	"github.com/seed43908478/penstock/apikey"
 	"github.com/seed43908478/penstock/configstore"
 	"github.com/seed43908478/penstock/configstore/bolt"
@@ -22,6 +23,7 @@ import (
 	"github.com/seed43908478/penstock/engine"
 	"github.com/seed43908478/penstock/httpapi"
 	"github.com/seed43908478/penstock/limit"
+	"github.com/seed43908478/penstock/metrics"
 	"github.com/seed43908478/penstock/quota"
 	"github.com/seed43908478/penstock/receipt"
 	"github.com/seed43908478/penstock/store"
@@ -87,8 +89,8 @@ type backend struct {
 	plans  *quota.Live
 	config *configstore.Store
 	secret secret
-	now    func() time.Time // what decisions take for the time; nil: this machine's clock
-	about  []any            // for the log
+	clock  *dynamo.Clock // what decisions take for the time; nil: this machine's
+	about  []any         // for the log
 	close  func() error
 }
 
@@ -125,24 +127,49 @@ func serve(ctx context.Context, o serveOptions) error {
 		}
 	}
 	verifier := apikey.NewVerifier(b.secret.value, b.config, apikey.VerifierOptions{})
+	lately := activity.New()
+	decider, measured := newDecider(b, instances, lately)
 	checks := httpapi.New(httpapi.Options{
-		Decider:  engine.New(b.store, engine.Options{Instances: instances, Now: b.now}),
+		Decider:  decider,
 		Plans:    b.plans,
 		Auth:     auth,
 		Verifier: verifier,
 		Receipts: receipt.New(b.secret.value),
 		Logger:   log,
 	})
-	handler, err := withAdmin(checks, b, verifier, log)
+	handler, err := withAdmin(checks, b, verifier, lately, log)
 	if err != nil {
 		return err
 	}
+	handler.Handle("GET /metrics", measured)
 	listener, err := net.Listen("tcp", o.addr)
 	if err != nil {
 		return err
 	}
 	log.Info("listening", append([]any{"url", "http://" + listener.Addr().String(), "auth", string(auth)}, b.about...)...)
 	return serveUntilDone(ctx, log, listener, handler)
+}
+
+// newDecider returns the engine, and the metrics of what it decides.
+func newDecider(b *backend, instances int, lately *activity.Activity) (*engine.Engine, http.Handler) {
+	var e *engine.Engine
+	o := metrics.Options{
+		Activity:      lately,
+		Named:         func(tenant string) bool { return b.plans.Snapshot(context.Background()).Named(tenant) },
+		StoreAway:     func() bool { return e.StoreAway() },
+		PlansAge:      b.plans.Age,
+		PlansFailures: b.plans.Failures,
+	}
+	if b.clock != nil {
+		o.ClockOffset, o.ClockCorrections = b.clock.Offset, b.clock.Corrections
+	}
+	recorder := metrics.New(o)
+	options := engine.Options{Instances: instances, Observe: recorder.Observe}
+	if b.clock != nil {
+		options.Now = b.clock.Now
+	}
+	e = engine.New(b.store, options)
+	return e, recorder.Handler()
 }
 
 // serveUntilDone serves until ctx ends, and then lets the requests under way end.
@@ -289,7 +316,7 @@ func newDynamoDB(ctx context.Context, o serveOptions) (*backend, error) {
 		return nil, fmt.Errorf("table %s: %w", names.State, err)
 	}
 	return &backend{
-		store: dynamo.New(client, names.State, dynamo.WithClock(clock)), now: clock.Now,
+		store: dynamo.New(client, names.State, dynamo.WithClock(clock)), clock: clock,
 		plans: live, config: config, secret: signing,
 		about: []any{"store", storeDynamo, "tables", names.State + ", " + names.Config, "config", from},
 		close: func() error { return nil },

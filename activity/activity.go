@@ -1,4 +1,9 @@
-package metrics
+// Package activity is a short memory of what was decided: what the console draws.
+//
+//	a := activity.New()
+//	a.Add(time.Now(), "acme", "per-user", true)
+//	a.Recent("acme", time.Now(), 360) // the last hour, by limit
+package activity
 
 import (
 	"slices"
@@ -33,7 +38,8 @@ type series struct {
 	allowed, refused [Steps]uint32
 }
 
-func newActivity() *Activity {
+// New returns an activity of nothing yet.
+func New() *Activity {
 	s, err := lru.NewLRU[seriesKey, *series](maxSeries, nil)
 	if err != nil {
 		panic(err) // only for a size below 1
@@ -41,7 +47,8 @@ func newActivity() *Activity {
 	return &Activity{series: s}
 }
 
-func (a *Activity) add(at time.Time, tenant, limit string, allowed bool) {
+// Add counts a call that the limit decided, "" when none did.
+func (a *Activity) Add(at time.Time, tenant, limit string, allowed bool) {
 	step := at.UnixNano() / int64(Step)
 	a.mu.Lock()
 	defer a.mu.Unlock()
