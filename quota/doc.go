@@ -37,6 +37,19 @@
 // nobody's. A tenant that is not configured has the default plan; without one the
 // error is [ErrUnknownTenant].
 //
+// # One write
+//
+// What is by the same is decided by one conditional write, and one write does not hold
+// any number of limits. So [ParseYAML] measures the writes that each limit can make
+// ([limit.Limit.Forms]) and refuses what would not fit. Limits that never meet are not added
+// up: two logs of 100 by subject do not fit, but one for "GET /a" and one for "GET /b" do.
+//
+// One item takes some 500 calls a second. A limit of more has to be taken in larger portions,
+// leased, or be spread: with spread 8 it counts in eight items of an eighth of it each,
+// "acme|subject*8|SAy7…|0" to "…|7" ([Item.ShardKey]), and each enforces [Rule.Shard]. Whether
+// calls take one permit or a thousand is not known here, so that is one of the
+// [Config.Warnings], and no error.
+//
 // # In force
 //
 // A [Live] holds the snapshot in force. [NewStatic] always has the same; [NewLive]

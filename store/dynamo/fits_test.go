@@ -60,6 +60,9 @@ func anyLimit(t *rapid.T, name string, algorithms []string) quota.Limit {
 		Algorithm:  rapid.SampledFrom(algorithms).Draw(t, "algorithm"),
 		RequestIDs: rapid.Int64Range(0, 256).Draw(t, "request ids"),
 	}
+	if l.Algorithm == "sliding_window_log" {
+		l.Resolution = rapid.SampledFrom([]int64{0, 2, 100}).Draw(t, "resolution")
+	}
 	if limit.HasSlots(l.Algorithm) {
 		l.TTL = "30s"
 	} else {
