@@ -82,7 +82,7 @@ const maxNested = 32
 
 func (r *rules) read(root *yaml.Node) {
 	r.at = place{root.Line, ""}
-	r.fields("", root, map[string]field{
+	r.Fields("", root, map[string]field{
 		"domain": func(path string, n *yaml.Node) {
 			r.at = place{n.Line, path}
 			r.text(&r.domain)(path, n)
@@ -91,9 +91,9 @@ func (r *rules) read(root *yaml.Node) {
 	})
 	switch {
 	case r.domain == "" && len(r.problems) == 0:
-		r.problem("domain", root, "is missing: name the domain that the descriptors belong to")
+		r.Problem("domain", root, "is missing: name the domain that the descriptors belong to")
 	case r.descriptors > maxDescriptors:
-		r.problem("descriptors", root, "are %d: at most %d are read; split the file", r.descriptors, maxDescriptors)
+		r.Problem("descriptors", root, "are %d: at most %d are read; split the file", r.descriptors, maxDescriptors)
 	}
 }
 
@@ -105,7 +105,7 @@ func (r *rules) list(path string, n *yaml.Node, parent *descriptor) (list []*des
 		}
 		d := r.descriptor(at, n, parent)
 		if first, ok := lines[d.key+"\x00"+d.value]; ok && d.key != "" {
-			r.problem(at.path, n, "%s is there twice, first in line %d: remove one", d, first)
+			r.Problem(at.path, n, "%s is there twice, first in line %d: remove one", d, first)
 			return
 		}
 		lines[d.key+"\x00"+d.value] = at.line
@@ -120,11 +120,11 @@ func (r *rules) descriptor(at place, n *yaml.Node, parent *descriptor) *descript
 		d.depth = parent.depth + 1
 	}
 	if d.depth > maxNested {
-		r.problem(at.path, n, "is nested deeper than %d: no request has so many attributes; remove it", maxNested)
+		r.Problem(at.path, n, "is nested deeper than %d: no request has so many attributes; remove it", maxNested)
 		return d
 	}
 	before := len(r.problems)
-	r.fields(at.path, n, map[string]field{
+	r.Fields(at.path, n, map[string]field{
 		"key":             r.text(&d.key),
 		"value":           r.text(&d.value),
 		"rate_limit":      func(path string, n *yaml.Node) { d.limit = r.rateLimit(path, n) },
@@ -137,9 +137,9 @@ func (r *rules) descriptor(at place, n *yaml.Node, parent *descriptor) *descript
 	})
 	switch {
 	case d.key == "" && len(r.problems) == before:
-		r.problem(at.path, n, "has no key: write key: NAME")
+		r.Problem(at.path, n, "has no key: write key: NAME")
 	case d.share && !strings.HasSuffix(d.value, "*"):
-		r.problem(at.path, n, "has share_threshold but no value that ends with *: remove it")
+		r.Problem(at.path, n, "has share_threshold but no value that ends with *: remove it")
 	}
 	return d
 }
@@ -147,7 +147,7 @@ func (r *rules) descriptor(at place, n *yaml.Node, parent *descriptor) *descript
 func (r *rules) rateLimit(path string, n *yaml.Node) *rateLimit {
 	l := &rateLimit{place: place{n.Line, path}}
 	before := len(r.problems)
-	r.fields(path, n, map[string]field{
+	r.Fields(path, n, map[string]field{
 		"unit":              r.text(&l.unit),
 		"requests_per_unit": r.count(&l.requests),
 		"unlimited":         r.flag(&l.unlimited),
@@ -155,21 +155,21 @@ func (r *rules) rateLimit(path string, n *yaml.Node) *rateLimit {
 		"replaces":          func(path string, n *yaml.Node) { l.replaces = r.replaces(path, n, l) },
 		"unit_multiplier":   r.multiplier(l),
 		"shadow_mode": func(path string, n *yaml.Node) {
-			r.problem(path, n, "is without effect in a rate_limit: write it beside rate_limit, or remove it")
+			r.Problem(path, n, "is without effect in a rate_limit: write it beside rate_limit, or remove it")
 		},
 	})
 	l.unit = strings.ToLower(l.unit)
 	switch _, known := units[l.unit]; {
 	case len(r.problems) > before:
 	case l.unlimited && l.unit != "":
-		r.problem(path, n, "has a unit and is unlimited: remove one of them")
+		r.Problem(path, n, "has a unit and is unlimited: remove one of them")
 	case l.unlimited:
 	case l.unit == "":
-		r.problem(member(path, "unit"), n, "is missing: write one of %s", unitNames)
+		r.Problem(member(path, "unit"), n, "is missing: write one of %s", unitNames)
 	case !known:
-		r.problem(member(path, "unit"), n, "%.40q is unknown: write one of %s", l.unit, unitNames)
+		r.Problem(member(path, "unit"), n, "%.40q is unknown: write one of %s", l.unit, unitNames)
 	case !l.requests.given:
-		r.problem(member(path, "requests_per_unit"), n, "is missing, which Envoy takes for 0 and refuses every request: write a number")
+		r.Problem(member(path, "requests_per_unit"), n, "is missing, which Envoy takes for 0 and refuses every request: write a number")
 	}
 	return l
 }
@@ -187,12 +187,12 @@ func (r *rules) multiplier(l *rateLimit) field {
 func (r *rules) replaces(path string, n *yaml.Node, l *rateLimit) (all []mention) {
 	r.elements(path, n, func(at place, n *yaml.Node) {
 		replaced := mention{place: at}
-		r.fields(at.path, n, map[string]field{"name": r.text(&replaced.name)})
+		r.Fields(at.path, n, map[string]field{"name": r.text(&replaced.name)})
 		switch replaced.name {
 		case "":
-			r.problem(at.path, n, "names nothing: write name: NAME, as the other rate_limit has it")
+			r.Problem(at.path, n, "names nothing: write name: NAME, as the other rate_limit has it")
 		case l.name:
-			r.problem(at.path, n, "names the limit itself: write the name of another")
+			r.Problem(at.path, n, "names the limit itself: write the name of another")
 		}
 		all = append(all, replaced)
 	})

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
 
 	"github.com/seed43908478/penstock/quota"
+	"github.com/seed43908478/penstock/quota/internal/strictyaml"
 )
 
 // maxFile is the size of a file that is read: a ConfigMap of Kubernetes, in which
@@ -23,62 +23,43 @@ func problem(line, column int, format string, args ...any) error {
 	return quota.Problems{{Line: line, Column: column, Text: fmt.Sprintf(format, args...)}}
 }
 
-// readable reports what no parser would say as well: size and encoding.
-func readable(data []byte) error {
+// tooLarge reports a file that is not read.
+func tooLarge(data []byte) error {
 	if len(data) > maxFile {
 		return problem(0, 0, "the file has %d bytes: at most %d are read; split it", len(data), maxFile)
-	}
-	line := 1
-	for len(data) > 0 {
-		c, size := utf8.DecodeRune(data)
-		switch {
-		case c == utf8.RuneError && size == 1:
-			return problem(line, 1, "is not UTF-8: save the file in that encoding")
-		case c < ' ' && c != '\t' && c != '\r' && c != '\n', c == 0x7f:
-			return problem(line, 1, "has the control character %U: remove it", c)
-		case c == '\n':
-			line++
-		}
-		data = data[size:]
 	}
 	return nil
 }
 
-// yamlDocument returns the root of the one document in data.
-func yamlDocument(data []byte) (*yaml.Node, error) {
-	if err := readable(data); err != nil {
-		return nil, err
+// asProblem returns what is wrong with a document as a problem.
+func asProblem(err error) error {
+	if fault, ok := errors.AsType[*strictyaml.DocumentError](err); ok {
+		return problem(fault.Line, fault.Column, "%s", fault.Text)
 	}
-	loader, err := yaml.NewLoader(bytes.NewReader(data))
-	if err != nil {
-		return nil, problem(0, 0, "%s", err)
-	}
-	var first, second yaml.Node
-	switch err := loader.Load(&first); {
-	case errors.Is(err, io.EOF) || err == nil && len(first.Content) == 0:
-		return nil, problem(1, 1, "the file is empty: it must have a domain and descriptors")
-	case err != nil:
-		return nil, syntaxError(err)
-	}
-	switch err := loader.Load(&second); {
-	case err == nil:
-		return nil, problem(second.Line, second.Column, "a second document begins here, which Envoy does not read: put it into a file of its own")
-	case !errors.Is(err, io.EOF):
-		return nil, syntaxError(err)
-	}
-	return first.Content[0], nil
+	return err
 }
 
-func syntaxError(err error) error {
-	e, ok := errors.AsType[*yaml.LoadError](err)
-	if !ok {
-		return problem(0, 0, "not YAML: %s", err)
+// words are what is said of both formats.
+var words = &strictyaml.Words{
+	Empty:  "the file is empty: it must have a domain and descriptors",
+	Second: "a second document begins here, which Envoy does not read: put it into a file of its own",
+	Syntax: func(e *yaml.LoadError) string {
+		return "not YAML: " + strictyaml.Message(e) + `; indent with spaces, and write a value that begins with * in quotes, as in "*"`
+	},
+	Alias:  `is an alias, which is not read: write the value out; a * that stands for itself is written in quotes, as in "*"`,
+	Anchor: "has the anchor %.40q, which is not read: remove it, and write the value out where it is used",
+	Tag:    "has the tag %.40q, which is not read: remove it",
+	Name:   "has a name that is not a word: write it as text",
+	List:   "a list",
+}
+
+// yamlDocument returns the root of the one document in data.
+func yamlDocument(data []byte) (*yaml.Node, error) {
+	if err := tooLarge(data); err != nil {
+		return nil, err
 	}
-	text := e.Message
-	if e.ContextMsg != "" {
-		text = e.ContextMsg + ": " + text
-	}
-	return problem(e.Mark.Line, e.Mark.Column, `not YAML: %s; indent with spaces, and write a value that begins with * in quotes, as in "*"`, text)
+	root, err := strictyaml.Document(data, words)
+	return root, asProblem(err)
 }
 
 // maxDepth is how deep JSON may be nested.
@@ -87,8 +68,11 @@ const maxDepth = 100
 // jsonDocument returns the root of JSON as if it had been read from YAML, so that both
 // have positions. A parser of YAML does not read all of JSON: not "\ud83d\ude00".
 func jsonDocument(data []byte) (*yaml.Node, error) {
-	if err := readable(data); err != nil {
+	if err := tooLarge(data); err != nil {
 		return nil, err
+	}
+	if err := strictyaml.Readable(data); err != nil {
+		return nil, asProblem(err)
 	}
 	j := jsonReader{data: data, decoder: json.NewDecoder(bytes.NewReader(data)), line: 1, column: 1}
 	j.decoder.UseNumber()

@@ -18,6 +18,7 @@ func Envoy(data []byte) (quota.Config, []Note, error) {
 		return quota.Config{}, nil, err
 	}
 	var r rules
+	r.begin()
 	r.read(root)
 	if err := r.err(); err != nil {
 		return quota.Config{}, nil, err

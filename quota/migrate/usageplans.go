@@ -19,6 +19,7 @@ func UsagePlans(data []byte) (quota.Config, []Note, error) {
 		return quota.Config{}, nil, err
 	}
 	var r usagePlans
+	r.begin()
 	r.read(root)
 	if err := r.err(); err != nil {
 		return quota.Config{}, nil, err
@@ -72,7 +73,7 @@ type period struct {
 
 func (r *usagePlans) read(root *yaml.Node) {
 	given := false
-	r.fields("", root, map[string]field{
+	r.Fields("", root, map[string]field{
 		"items": func(path string, n *yaml.Node) {
 			given = true
 			r.elements(path, n, func(at place, n *yaml.Node) { r.items = append(r.items, r.plan(at, n)) })
@@ -81,7 +82,7 @@ func (r *usagePlans) read(root *yaml.Node) {
 		"NextToken": r.incomplete,
 	})
 	if !given && len(r.problems) == 0 {
-		r.problem("items", root, "is missing: write the file with: aws apigateway get-usage-plans --output json")
+		r.Problem("items", root, "is missing: write the file with: aws apigateway get-usage-plans --output json")
 	}
 }
 
@@ -92,7 +93,7 @@ func (r *usagePlans) incomplete(path string, n *yaml.Node) {
 
 func (r *usagePlans) plan(at place, n *yaml.Node) *usagePlan {
 	p := &usagePlan{place: at}
-	r.fields(at.path, n, map[string]field{
+	r.Fields(at.path, n, map[string]field{
 		"id":          r.text(&p.id),
 		"name":        r.text(&p.name),
 		"description": r.mention(&p.description),
@@ -104,7 +105,7 @@ func (r *usagePlans) plan(at place, n *yaml.Node) *usagePlan {
 		},
 		"tags": func(path string, n *yaml.Node) {
 			p.tags.place = place{n.Line, path}
-			r.entries(path, n, func(path, name string, n *yaml.Node) {
+			r.Entries(path, n, func(path, name string, n *yaml.Node) {
 				var value string
 				r.text(&value)(path, n)
 				p.tags.name += fmt.Sprintf(" %s=%s", name, value)
@@ -123,13 +124,13 @@ func (r *usagePlans) mention(to *mention) field {
 
 func (r *usagePlans) stage(at place, n *yaml.Node) stage {
 	s := stage{place: at}
-	r.fields(at.path, n, map[string]field{
+	r.Fields(at.path, n, map[string]field{
 		"apiId": r.text(&s.api),
 		"stage": r.text(&s.name),
 		"throttle": func(path string, n *yaml.Node) {
-			r.entries(path, n, func(path, method string, n *yaml.Node) {
+			r.Entries(path, n, func(path, method string, n *yaml.Node) {
 				if i := strings.LastIndexByte(method, '/'); !strings.HasPrefix(method, "/") || i == 0 || i == len(method)-1 {
-					r.problem(path, n, `must be named for a path and a method, as in "/pets/GET"`)
+					r.Problem(path, n, `must be named for a path and a method, as in "/pets/GET"`)
 				}
 				s.methods = append(s.methods, r.throttle(path, method, n))
 			})
@@ -141,18 +142,18 @@ func (r *usagePlans) stage(at place, n *yaml.Node) stage {
 func (r *usagePlans) throttle(path, method string, n *yaml.Node) *throttle {
 	t := &throttle{place: place{n.Line, path}, method: method}
 	before := len(r.problems)
-	r.fields(path, n, map[string]field{
+	r.Fields(path, n, map[string]field{
 		"burstLimit": r.count(&t.burst),
 		"rateLimit": func(path string, n *yaml.Node) {
 			t.rateAt = place{n.Line, path}
 			r.text(&t.rate)(path, n)
 			if _, ok := decimal(t.rate); !ok || n.ShortTag() == "!!str" {
-				r.problem(path, n, "must be a number of requests a second, 0 to %d, not %.40q", int64(maxCount), n.Value)
+				r.Problem(path, n, "must be a number of requests a second, 0 to %d, not %.40q", int64(maxCount), n.Value)
 			}
 		},
 	})
 	if t.rate == "" && len(r.problems) == before {
-		r.problem(member(path, "rateLimit"), n, "is missing: write the requests a second, or remove the throttle")
+		r.Problem(member(path, "rateLimit"), n, "is missing: write the requests a second, or remove the throttle")
 	}
 	return t
 }
@@ -160,7 +161,7 @@ func (r *usagePlans) throttle(path, method string, n *yaml.Node) *throttle {
 func (r *usagePlans) period(path string, n *yaml.Node) *period {
 	q := &period{place: place{n.Line, path}}
 	before := len(r.problems)
-	r.fields(path, n, map[string]field{
+	r.Fields(path, n, map[string]field{
 		"limit":  r.count(&q.limit),
 		"offset": r.count(&q.offset),
 		"period": r.text(&q.unit),
@@ -168,11 +169,11 @@ func (r *usagePlans) period(path string, n *yaml.Node) *period {
 	switch {
 	case len(r.problems) > before:
 	case !q.limit.given:
-		r.problem(member(path, "limit"), n, "is missing: write the requests in a period, or remove the quota")
+		r.Problem(member(path, "limit"), n, "is missing: write the requests in a period, or remove the quota")
 	case quotaPeriods[q.unit].period == "":
-		r.problem(member(path, "period"), n, "%.40q is unknown: write DAY, WEEK or MONTH", q.unit)
+		r.Problem(member(path, "period"), n, "%.40q is unknown: write DAY, WEEK or MONTH", q.unit)
 	case q.offset.value > quotaPeriods[q.unit].offsets:
-		r.problem(q.offset.path, n, "must be at most %d for a %s", quotaPeriods[q.unit].offsets, q.unit)
+		r.Problem(q.offset.path, n, "must be at most %d for a %s", quotaPeriods[q.unit].offsets, q.unit)
 	}
 	return q
 }
