@@ -44,21 +44,24 @@ func newTokenBucket(p Policy) (made, error) { return newGCRA(p, false) }
 func newLeakyBucket(p Policy) (made, error) { return newGCRA(p, true) }
 
 func newGCRA(p Policy, queue bool) (made, error) {
-	const perSecond = 1_000_000
-	if p.Quota > perSecond && float64(p.Quota)/p.Period.Seconds() > perSecond {
-		return made{}, &FieldError{"quota", fmt.Sprintf("%s is more than %d a second, finer than this limit can count; lease permits in batches from a smaller one", p, perSecond)}
-	}
 	burst := p.Burst
 	if burst == 0 {
 		burst = p.Quota
 	}
 	burst = p.soft(burst)
-	t := (int64(p.Period+p.Slack) + p.Quota - 1) / p.Quota
+	period := int64(p.Period + p.Slack)
+	t := (period + p.Quota - 1) / p.Quota
+	if lost := t*p.Quota - period; lost > period/maxLoss {
+		return made{}, &FieldError{"quota", fmt.Sprintf("%s would be one permit in %.1f ns, and intervals are whole nanoseconds: use %d", p, float64(period)/float64(p.Quota), period/t)}
+	}
 	if burst > int64(maxDepth)/t {
 		return made{}, &FieldError{"burst", fmt.Sprintf("%d takes more than %s to come back at %d per %s; use a smaller burst", burst, maxDepth, p.Quota, p.Period)}
 	}
 	return made{gcra{interval: t, depth: burst * t, queue: queue}, time.Duration(burst * t), burst}, nil
 }
+
+// maxLoss is the part of a rate that may be lost as the interval is rounded up: a thousandth.
+const maxLoss = 1000
 
 const maxDepth = 10 * 366 * 24 * time.Hour
 

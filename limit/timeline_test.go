@@ -248,7 +248,7 @@ func TestPolicyThatCannotBe(t *testing.T) {
 		{Policy{Algorithm: "token_bucket", Quota: 1, Period: 0}, "period: must be at least 1ms, not 0s"},
 		{Policy{Algorithm: "token_bucket", Quota: 1, Period: 1 << 62}, "period: must be at most 8784h0m0s, not 1281023h53m38.427387904s"},
 		{Policy{Algorithm: "token_bucket", Quota: 1, Period: second, Burst: -1}, "burst: must not be negative, but is -1"},
-		{Policy{Algorithm: "leaky_bucket", Quota: 2_000_000, Period: second}, "quota: 2000000 per 1s is more than 1000000 a second, finer than this limit can count; lease permits in batches from a smaller one"},
+		{Policy{Algorithm: "leaky_bucket", Quota: 2_100_000, Period: second}, "quota: 2100000 per 1s would be one permit in 476.2 ns, and intervals are whole nanoseconds: use 2096436"},
 		{Policy{Algorithm: "token_bucket", Quota: 1, Period: 24 * time.Hour, Burst: 1 << 30}, "burst: 1073741824 takes more than 87840h0m0s to come back at 1 per 24h0m0s; use a smaller burst"},
 		{Policy{Algorithm: "sliding_window_log", Quota: 1001, Period: time.Hour}, "quota: an exact log holds at most 1000 times, not 1001; use resolution: 60"},
 		{Policy{Algorithm: "sliding_window_log", Quota: 10, Period: second, Burst: 10}, "burst: sliding_window_log has none: remove it, or use token_bucket"},

@@ -219,7 +219,7 @@ penstock.yaml:4: plans.free.limits[0].quota: must be at least 1, not 0
 penstock.yaml:4: plans.free.limits[0].period: is missing: write a duration such as 10s or 1h30m, or minute, hour, day, week or month
 `,
 	"quota-finer-than-a-bucket-counts.yaml": `
-penstock.yaml:4: plans.free.limits[0].quota: 2000000 per 1s is more than 1000000 a second, finer than this limit can count; lease permits in batches from a smaller one
+penstock.yaml:4: plans.free.limits[0].quota: 2100000 per 1s would be one permit in 476.2 ns, and intervals are whole nanoseconds: use 2096436
 `,
 	"quota-too-large.yaml": `
 penstock.yaml:4: plans.free.limits[0].quota: must be at most 2147483647, not 2147483648
