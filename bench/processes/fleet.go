@@ -75,7 +75,7 @@ func launch(ctx context.Context, binary string, n int, endpoint string) (*fleet,
 		cmd := exec.CommandContext(ctx, binary, "serve", "--addr", "127.0.0.1:0", "--store", "dynamodb", "--create-tables",
 			"--config", filepath.Join(filepath.Dir(binary), "penstock.yaml"))
 		cmd.Env = append(os.Environ(), "AWS_ENDPOINT_URL_DYNAMODB="+endpoint, "AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local",
-			fmt.Sprintf("PENSTOCK_MAX_INSTANCES=%d", n))
+			fmt.Sprintf("PENSTOCK_MAX_INSTANCES=%d", n), "PENSTOCK_ADMIN_KEY="+adminKey, "PENSTOCK_SECRET=for measurements only")
 		log, err := cmd.StderrPipe()
 		if err != nil {
 			return f, err
@@ -129,6 +129,9 @@ type answer struct {
 	Left    int64  `json:"remaining"`
 	// Degraded says which rung of the fallback answered.
 	Degraded string `json:"degraded"`
+	Limits   []struct {
+		Quota int `json:"quota"`
+	} `json:"limits"`
 }
 
 // said tells answers apart, as in "429 Quota Exceeded quota memory known".

@@ -3,7 +3,7 @@
 // at how many calls to the table, and what callers see while the table is away.
 //
 //	go run ./bench/processes [-processes 4] [-callers 64]
-//	go run ./bench/processes -processes 8 -scenes interval,outages
+//	go run ./bench/processes -processes 8 -scenes interval,outages,plans
 //	go run ./bench/processes -processes 8 -scenes interval -interval 1m -intervals 3
 //
 // It starts what it needs and prints JSON. What it finds is not judged here: the counts
@@ -81,6 +81,7 @@ var scenes = []scene{
 	{"interval", measurement.intervals},
 	{"lost", measurement.lost},
 	{"outages", measurement.outages},
+	{"plans", measurement.plans},
 }
 
 func sceneNames() (names []string) {
@@ -100,6 +101,7 @@ type report struct {
 	Intervals intervals `json:"intervals,omitzero"`
 	Lost      []lost    `json:"lost_answers,omitzero"`
 	Outages   []outage  `json:"outages,omitzero"`
+	Plans     plans     `json:"plans,omitzero"`
 }
 
 func run(ctx context.Context, s settings) error {
