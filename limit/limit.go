@@ -84,6 +84,9 @@ type registration struct {
 
 	// Which members of a policy mean something to it.
 	calendar, burst, slack, parts bool
+	// registers are the names of all that it stores, and log whether it has one.
+	registers []string
+	log       bool
 	// slots is whether permits are held, and come back when they are released.
 	slots bool
 }
@@ -100,13 +103,13 @@ var algorithms map[string]registration
 // Filled here, as the errors of algorithms say policies, and what a policy says depends on this.
 func init() {
 	algorithms = map[string]registration{
-		"token_bucket":           {code: "tb", make: newTokenBucket, burst: true, slack: true},
-		"leaky_bucket":           {code: "lb", make: newLeakyBucket, burst: true, slack: true},
-		"sliding_window_log":     {code: "swl", make: newSlidingWindowLog, slack: true, parts: true},
-		"fixed_window":           {code: "fw", make: newFixedWindow, calendar: true},
-		"sliding_window_counter": {code: "swc", make: newSlidingWindowCounter, calendar: true},
-		"interval_refill":        {code: "ir", make: newIntervalRefill, slack: true},
-		"concurrency":            {code: "cc", make: newConcurrency, slots: true},
+		"token_bucket":           {code: "tb", make: newTokenBucket, burst: true, slack: true, registers: bucketRegisters},
+		"leaky_bucket":           {code: "lb", make: newLeakyBucket, burst: true, slack: true, registers: bucketRegisters},
+		"sliding_window_log":     {code: "swl", make: newSlidingWindowLog, slack: true, parts: true, registers: logRegisters, log: true},
+		"fixed_window":           {code: "fw", make: newFixedWindow, calendar: true, registers: windowRegisters},
+		"sliding_window_counter": {code: "swc", make: newSlidingWindowCounter, calendar: true, registers: windowRegisters},
+		"interval_refill":        {code: "ir", make: newIntervalRefill, slack: true, registers: intervalRegisters},
+		"concurrency":            {code: "cc", make: newConcurrency, slots: true, registers: logRegisters, log: true},
 	}
 }
 
