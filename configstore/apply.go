@@ -76,7 +76,7 @@ func (d *draft) apply(ctx context.Context, c quota.Config, diff Difference) erro
 		if err != nil {
 			return err
 		}
-		t := quota.SavedTenant{Tenant: c.Tenants[name], Revision: d.version, Generation: before.Generation}
+		t := quota.SavedTenant{Tenant: c.Tenants[name], Revision: d.version, Generation: before.Generation, Generations: before.Generations}
 		if err := d.set(ctx, name, &t); err != nil {
 			return err
 		}

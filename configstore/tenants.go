@@ -97,9 +97,34 @@ func (s *Store) ResetTenant(ctx context.Context, name string, by By) (reset Tena
 		if !ok {
 			return fmt.Errorf("tenant %q: %w", name, ErrNotFound)
 		}
-		t.Generation, t.Revision = d.version, d.version
+		t.Generation, t.Revision, t.Generations = d.version, d.version, nil
 		reset = Tenant{name, t}
 		d.entry = Entry{Action: Reset, Object: object("tenants", name), Tenant: name}
+		return d.set(ctx, name, &t)
+	})
+	return reset, err
+}
+
+// ResetLimit begins all counts of one limit of a tenant afresh, as [Store.ResetTenant]
+// does those of all. It is not checked whether the tenant has such a limit.
+func (s *Store) ResetLimit(ctx context.Context, name, limit string, by By) (reset Tenant, err error) {
+	_, err = s.change(ctx, by, func(ctx context.Context, d *draft) error {
+		t, ok, err := d.tenant(ctx, name)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return fmt.Errorf("tenant %q: %w", name, ErrNotFound)
+		}
+		generations := map[string]int64{limit: d.version} // what is saved is shared
+		for other, generation := range t.Generations {
+			if other != limit {
+				generations[other] = generation
+			}
+		}
+		t.Generations, t.Revision = generations, d.version
+		reset = Tenant{name, t}
+		d.entry = Entry{Action: Reset, Object: object("tenants", name), Tenant: name, After: "limit " + limit}
 		return d.set(ctx, name, &t)
 	})
 	return reset, err

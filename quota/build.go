@@ -128,7 +128,7 @@ func (s *section) saved() map[string]SavedTenant {
 	tenants := *s.tenants.Load()
 	saved := make(map[string]SavedTenant, len(tenants))
 	for name, t := range tenants {
-		saved[name] = SavedTenant{Tenant: Tenant{Plan: t.plan.name, Limits: t.limits}, Revision: t.revision, Generation: t.generation}
+		saved[name] = SavedTenant{Tenant: Tenant{Plan: t.plan.name, Limits: t.limits}, Revision: t.revision, Generation: t.generation, Generations: t.generations}
 	}
 	return saved
 }

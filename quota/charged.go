@@ -11,7 +11,7 @@ func (s *Snapshot) Item(tenant, key string) (item Item, ok bool, err error) {
 	if err != nil {
 		return Item{}, false, err
 	}
-	rest, own := strings.CutPrefix(key, tenant+"|")
+	rest, own := strings.CutPrefix(key, owner(tenant, t.generation)+"|")
 	by, _, _ := strings.Cut(rest, "|")
 	for i := range t.rules.groups {
 		if g := &t.rules.groups[i]; own && g.by == by {

@@ -38,10 +38,11 @@ type attributePattern struct {
 	pattern
 }
 
-func compile(limits []placed) (*ruleset, error) {
+// compile compiles limits. Those that were reset by themselves have generations, by name.
+func compile(limits []placed, generations map[string]int64) (*ruleset, error) {
 	rs := new(ruleset)
 	for i, l := range limits {
-		rule, err := newRule(l, i)
+		rule, err := newRule(l, i, generations[l.Name])
 		if err != nil {
 			return nil, err
 		}
@@ -54,14 +55,14 @@ func compile(limits []placed) (*ruleset, error) {
 	return rs, nil
 }
 
-func newRule(l placed, order int) (*Rule, error) {
+func newRule(l placed, order int, generation int64) (*Rule, error) {
 	made, err := limit.New(l.policy())
 	if err != nil {
 		return nil, err
 	}
 	r := &Rule{
 		Name:         l.Name,
-		ID:           l.Name + "." + made.Code(),
+		ID:           ruleID(l.Name, made.Code(), generation),
 		Limit:        made,
 		Mode:         l.mode(),
 		OnStoreError: cmp.Or(l.OnStoreError, Local),
@@ -77,6 +78,15 @@ func newRule(l placed, order int) (*Rule, error) {
 		r.Shard = &shard
 	}
 	return r, nil
+}
+
+// ruleID names what a limit has stored, and with a generation something that has
+// nothing stored yet.
+func ruleID(name, code string, generation int64) string {
+	if generation == 0 {
+		return name + "." + code
+	}
+	return name + "." + code + "#" + strconv.FormatInt(generation, 36)
 }
 
 // group returns the group of these parts, in whatever order they were written, with so many shards.

@@ -71,15 +71,15 @@ func (s *Snapshot) Explain(r Request) (Explanation, error) {
 	for _, l := range t.plan.limits {
 		replacement, replaced := own[l.Name]
 		if replaced {
-			e.Limits = append(e.Limits, explain(&r, replacement, FromTenant, t.revision, true))
+			e.Limits = append(e.Limits, t.explain(&r, replacement, FromTenant, true))
 			delete(own, l.Name)
 			continue
 		}
-		e.Limits = append(e.Limits, explain(&r, l, FromPlan, t.plan.revision, false))
+		e.Limits = append(e.Limits, t.explain(&r, l, FromPlan, false))
 	}
 	for _, l := range t.limits {
 		if _, left := own[l.Name]; left {
-			e.Limits = append(e.Limits, explain(&r, l, FromTenant, t.revision, false))
+			e.Limits = append(e.Limits, t.explain(&r, l, FromTenant, false))
 		}
 	}
 	return e, nil
@@ -94,8 +94,11 @@ func (s *Snapshot) knows(tenant string) bool {
 	return ok
 }
 
-func explain(r *Request, l Limit, from Origin, revision int64, replaces bool) ExplainedLimit {
-	e := ExplainedLimit{Limit: l, From: from, Replaces: replaces, Revision: revision}
+func (t *tenant) explain(r *Request, l Limit, from Origin, replaces bool) ExplainedLimit {
+	e := ExplainedLimit{Limit: l, From: from, Replaces: replaces, Revision: t.revision}
+	if from == FromPlan {
+		e.Revision = t.plan.revision
+	}
 	if l.Mode == Off {
 		e.Reason = "mode is off"
 		return e
@@ -106,8 +109,8 @@ func explain(r *Request, l Limit, from Origin, revision int64, replaces bool) Ex
 		return e
 	}
 	parts := newParts(l.By)
-	e.ID = l.Name + "." + made.Code()
-	e.Item = key(r, parts, groupName(l.By, l.shards()))
+	e.ID = ruleID(l.Name, made.Code(), t.generations[l.Name])
+	e.Item = key(r, t.generation, parts, groupName(l.By, l.shards()))
 	e.Shards = l.shards()
 	e.Reason = l.Match.mismatch(r)
 	e.Matched = e.Reason == ""

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -52,10 +53,11 @@ func (p part) value(r *Request) (value string, ok bool) {
 // because they are personal: they are hashed with everything before them, each with
 // its length, so that ("a", "bc") is not ("ab", "c"). 128 bits are kept: enough that
 // nobody finds a value that falls into the count of another. What is spread over shards
-// is another item than what is not: "acme|subject*8|4mZ2…".
-func key(r *Request, parts []part, by string) string {
+// is another item than what is not: "acme|subject*8|4mZ2…". So is what was counted before
+// all counts of the tenant began afresh: "acme#k3h2f9|subject|4mZ2…".
+func key(r *Request, generation int64, parts []part, by string) string {
 	if len(parts) == 0 {
-		return r.Tenant + "|" + by + "|"
+		return owner(r.Tenant, generation) + "|" + by + "|"
 	}
 	var digested [1024]byte
 	b := appendText(digested[:0], r.Tenant)
@@ -71,9 +73,17 @@ func key(r *Request, parts []part, by string) string {
 	sum := sha256.Sum256(b)
 
 	var built [256]byte
-	k := append(built[:0], r.Tenant...)
+	k := append(built[:0], owner(r.Tenant, generation)...)
 	k = append(append(append(k, '|'), by...), '|')
 	return string(base64.RawURLEncoding.AppendEncode(k, sum[:16]))
+}
+
+// owner is what the keys of a tenant begin with. No tenant's name has a "#".
+func owner(tenant string, generation int64) string {
+	if generation == 0 {
+		return tenant
+	}
+	return tenant + "#" + strconv.FormatInt(generation, 36)
 }
 
 func appendText(b []byte, s string) []byte {

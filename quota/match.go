@@ -14,10 +14,10 @@ func (s *Snapshot) Match(r Request) ([]Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.rules.match(&r, s.revision), nil
+	return t.rules.match(&r, t.generation, s.revision), nil
 }
 
-func (rs *ruleset) match(r *Request, revision int64) []Item {
+func (rs *ruleset) match(r *Request, generation, revision int64) []Item {
 	var items []Item
 	for i := range rs.groups {
 		g := &rs.groups[i]
@@ -29,7 +29,7 @@ func (rs *ruleset) match(r *Request, revision int64) []Item {
 			items = make([]Item, 0, len(rs.groups)-i)
 		}
 		items = append(items, Item{
-			Key: key(r, g.parts, g.by), Rules: rules, Parts: len(g.parts),
+			Key: key(r, generation, g.parts, g.by), Rules: rules, Parts: len(g.parts),
 			Memory: g.memory, RequestIDs: g.requestIDs, Shards: g.shards, Revision: revision,
 		})
 	}

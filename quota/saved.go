@@ -49,6 +49,8 @@ type SavedTenant struct {
 	Revision int64 `json:"revision"`
 	// Generation is the version that began all counts of the tenant afresh; 0 when none did.
 	Generation int64 `json:"generation,omitzero"`
+	// Generations are the same of single limits, by name.
+	Generations map[string]int64 `json:"generations,omitempty"`
 }
 
 // PartOf returns which of so many parts, a power of two, has the tenant.

@@ -36,12 +36,14 @@ type plan struct {
 	rules    *ruleset
 }
 
-// A tenant is a tenant that is compiled. Without limits of its own it has its plan's rules.
+// A tenant is a tenant that is compiled. Without limits of its own, or some
+// that were reset, it has its plan's rules.
 type tenant struct {
 	plan                 *plan
 	limits               []Limit
 	rules                *ruleset
 	revision, generation int64
+	generations          map[string]int64 // of limits, by name
 }
 
 // A section is the tenants of one part. Where there are very many it is loaded when
@@ -131,7 +133,7 @@ func (c Config) Compile() (*Snapshot, error) {
 func compilePlans(saved map[string]SavedPlan) (map[string]*plan, error) {
 	plans := make(map[string]*plan, len(saved))
 	for name, p := range saved {
-		rules, err := compile(merge(p.Limits, nil))
+		rules, err := compile(merge(p.Limits, nil), nil)
 		if err != nil {
 			return nil, err
 		}
@@ -144,11 +146,11 @@ func compilePlans(saved map[string]SavedPlan) (map[string]*plan, error) {
 func compileTenant(saved SavedTenant, plans map[string]*plan) (tenant, error) {
 	p := plans[saved.Plan]
 	t := tenant{plan: p, rules: p.rules, revision: saved.Revision, generation: saved.Generation}
-	if len(saved.Limits) == 0 {
+	if len(saved.Limits) == 0 && len(saved.Generations) == 0 {
 		return t, nil
 	}
-	t.limits = saved.Limits
+	t.limits, t.generations = saved.Limits, saved.Generations
 	var err error
-	t.rules, err = compile(merge(p.limits, t.limits))
+	t.rules, err = compile(merge(p.limits, t.limits), t.generations)
 	return t, err
 }
