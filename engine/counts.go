@@ -121,4 +121,3 @@ func (m *remembered) drop(name string) {
 	defer m.mu.Unlock()
 	m.keys.Remove(name)
 }
-

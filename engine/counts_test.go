@@ -97,8 +97,8 @@ func TestResetKeepsRequestIDs(t *testing.T) {
 
 // Another instance refuses by what it remembers, for ten seconds at most.
 func TestResetElsewhereIsSeenWithinTenSeconds(t *testing.T) {
-	here, there := newScene(t), (*scene)(nil)
-	there = newSceneOn(t, here.store)
+	here := newScene(t)
+	there := newSceneOn(t, here.store)
 	alice := item("alice", 1, rule(t, "day", window(1, 24*time.Hour)))
 	here.admitted(1, alice)
 	there.decide(1, alice)

@@ -19,6 +19,9 @@ import (
 type AdminOptions struct {
 	// Config has plans, tenants, keys and the audit.
 	Config *configstore.Store
+	// Plans knows what is in force, Counts what was counted.
+	Plans  InForce
+	Counts Counts
 	// Verifier verifies keys; those with the scope admin are let in. Keys that are
 	// revoked or rotated are forgotten there.
 	Verifier *apikey.Verifier
@@ -68,6 +71,15 @@ const MinAdminKey = 16
 //	GET, POST keys; GET, DELETE keys/{id}; POST keys/{id}/rotate   the same of keys that are no tenant's:
 //	                                    scopes check:any and admin
 //
+//	GET    tenants/{tenant}/usage       200 usage, of the limits that are by nothing; ?subject= &resource= &attributes.NAME=
+//	                                    adds those that are by what is named
+//	POST   tenants/{tenant}/reset       {"subject":"user:42"} → 200 {"scope":"key","limits":["per-user"],"within_ms":10000}; what
+//	                                    begins afresh, and when the last instance has seen it:
+//	                                    {"subject":…,"resource":…,"attributes":{…}} what limits by these count there (an empty
+//	                                    one is the count of all who have none), with "limit":… only that limit's;
+//	                                    {"limit":"per-user"} all counts of it; {} all of the tenant
+//	POST   explain                      a check → 200 explanation; as text with Accept: text/plain
+//
 //	GET    config                       200 {"plans":{…},"tenants":{…},"default_plan":"free"}, ETag is the version
 //	PUT    config                       the same → 200 difference; ?dry_run=true only tells what it would be
 //	GET    audit                        200 list of entries, the newest first; ?tenant=
@@ -79,6 +91,12 @@ const MinAdminKey = 16
 // "created_at","expires_at","revoked_at"}; times are RFC 3339, and what there is not is left out. An entry is
 // {"version","at","who","request_id","action","object","tenant","before","after"}. A difference is {"version","changed",
 // "plans":{"added":[…],"changed":[…],"removed":[…]},"tenants":{…},"default_plan":true}.
+//
+// A usage is {"tenant","plan","at","limits":[…],"more":[{"name","by"}]}: limits with "from":"plan"|"tenant" and a count, {"allowed","capacity",
+// "used","remaining","retry_after_ms","reset_after_ms","over"}; more are those that count for each of what was not named. An explanation
+// is {"tenant","known","plan","version","at","cost","allowed","limit","retry_after_ms","never","limits":[…]}: limits with "matched","reason",
+// "from","replaces","revision","policy" (in words), "count" as above with "short", how many permits the call lacks, and "changed":{"at","who","action","object"}.
+// allowed and the counts are left out when the state table cannot be asked.
 //
 // A list is {"items":[…],"cursor":"…"}: ?cursor= of that asks for the next page, and after the last it is "".
 // ?limit= is how many, 1 to 1000; 100 when left out.
@@ -102,6 +120,8 @@ func NewAdmin(o AdminOptions) http.Handler {
 	a := &admin{
 		server:   &server{verifier: o.Verifier, logger: o.Logger},
 		config:   o.Config,
+		plans:    o.Plans,
+		counts:   o.Counts,
 		secret:   o.Secret,
 		keyHash:  hashKey(o.Key),
 		keyGiven: o.Key != "",
@@ -121,6 +141,8 @@ func NewAdmin(o AdminOptions) http.Handler {
 type admin struct {
 	*server
 	config   *configstore.Store
+	plans    InForce
+	counts   Counts
 	secret   []byte
 	keyHash  [32]byte // of the bootstrap key
 	keyGiven bool
@@ -161,11 +183,17 @@ var adminRoutes = []adminRoute{
 	{"DELETE", "keys/{id}", (*admin).revokeKey},
 	{"POST", "keys/{id}/rotate", (*admin).rotateKey},
 
+	{"GET", "tenants/{tenant}/usage", (*admin).usage},
+	{"POST", "tenants/{tenant}/reset", (*admin).reset},
+	{"POST", "explain", (*admin).explain},
+
 	{"GET", "config", (*admin).getConfig},
 	{"PUT", "config", (*admin).putConfig},
 	{"GET", "audit", (*admin).listAudit},
 	{"GET", "activity", (*admin).getActivity},
 }
+
+var textType = []string{"text/plain; charset=utf-8"}
 
 const adminRoot = "/admin/v1/"
 
@@ -200,8 +228,9 @@ type adminCall struct {
 
 // A reply is what a request is answered with.
 type reply struct {
-	status   int // 200 when 0
-	body     any // nil: none
+	status   int    // 200 when 0
+	body     any    // nil: none
+	text     string // in the place of the body, when not empty
 	revision int64
 	location string
 	allow    string
@@ -247,6 +276,10 @@ func (a *admin) reply(w http.ResponseWriter, c *adminCall, out reply) {
 	}
 	if out.status == 0 {
 		out.status = http.StatusOK
+	}
+	if out.text != "" {
+		respond(w, out.status, textType, []byte(out.text))
+		return
 	}
 	if out.body == nil {
 		h["Cache-Control"] = noStore

@@ -54,6 +54,7 @@ func (a *admin) putConfig(c *adminCall) (reply, error) {
 	if err != nil {
 		return reply{}, required(err, given)
 	}
+	a.changed(c)
 	return reply{body: newDifference(applied.Version, applied.Changed, applied.Difference), revision: applied.Version}, nil
 }
 

@@ -62,6 +62,7 @@ func (a *admin) putPlan(c *adminCall) (reply, error) {
 	if err != nil {
 		return reply{}, required(inside(err, "plans."+name, fmt.Sprintf("plans[%.130q]", name)), given)
 	}
+	a.changed(c)
 	return reply{status: statusOf(effect), body: put, revision: put.Revision, location: location(effect, "plans", name)}, nil
 }
 
@@ -96,5 +97,6 @@ func (a *admin) putDefaultPlan(c *adminCall) (reply, error) {
 		return reply{}, faulted([]fault{{"default_plan", `is required: the name of a plan, or "" for none`}})
 	}
 	_, err := a.config.SetDefaultPlan(c.Context(), *d.DefaultPlan, c.by)
+	a.changed(c)
 	return reply{body: d}, err
 }

@@ -55,6 +55,7 @@ func (a *admin) putTenant(c *adminCall) (reply, error) {
 	if err != nil {
 		return reply{}, required(inside(err, "tenants."+name, fmt.Sprintf("tenants[%.130q]", name)), given)
 	}
+	a.changed(c)
 	return reply{status: statusOf(effect), body: put, revision: put.Revision, location: location(effect, "tenants", name)}, nil
 }
 
@@ -65,6 +66,7 @@ func (a *admin) deleteTenant(c *adminCall) (reply, error) {
 		return reply{}, err
 	}
 	_, err = a.config.DeleteTenant(c.Context(), c.PathValue("tenant"), p, c.by)
+	a.changed(c)
 	return reply{}, err
 }
 

@@ -16,7 +16,10 @@ import (
 	"github.com/seed43908478/penstock/apikey"
 	"github.com/seed43908478/penstock/configstore"
 	configmemory "github.com/seed43908478/penstock/configstore/memory"
+	"github.com/seed43908478/penstock/engine"
 	"github.com/seed43908478/penstock/quota"
+	"github.com/seed43908478/penstock/store"
+	"github.com/seed43908478/penstock/store/memory"
 )
 
 const adminKey = "the key of the first administrator"
@@ -31,12 +34,16 @@ type office struct {
 	log     *bytes.Buffer
 	now     time.Time
 	key     string // of who calls
+	state   store.Store
+	engine  *engine.Engine
+	live    *quota.Live
 }
 
 // newOffice opens an office; nothing is configured there.
 func newOffice(t *testing.T, change ...func(*AdminOptions)) *office {
 	t.Helper()
 	o := &office{t: t, items: configmemory.New(), log: new(bytes.Buffer), now: noon, key: adminKey}
+	o.state = memory.New(memory.WithClock(func() time.Time { return o.now }))
 	o.open(change...)
 	return o
 }
@@ -45,8 +52,14 @@ func (o *office) open(change ...func(*AdminOptions)) {
 	clock := func() time.Time { return o.now }
 	o.config = configstore.New(o.items, configstore.Options{Now: clock})
 	o.keys = apikey.NewVerifier(secret, o.config, apikey.VerifierOptions{Now: clock})
+	live, err := quota.NewLive(o.t.Context(), o.config, quota.LiveOptions{Now: clock, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	o.engine = engine.New(o.state, engine.Options{Now: clock})
+	o.live = live
 	options := AdminOptions{
-		Config: o.config, Verifier: o.keys, Secret: secret, Key: adminKey, Now: clock,
+		Config: o.config, Plans: live, Counts: o.engine, Verifier: o.keys, Secret: secret, Key: adminKey, Now: clock,
 		Logger: slog.New(slog.NewJSONHandler(o.log, nil)),
 	}
 	for _, c := range change {
@@ -58,10 +71,16 @@ func (o *office) open(change ...func(*AdminOptions)) {
 // furnished is an office with the plans free and pro and the tenants acme and globex.
 func furnished(t *testing.T) *office {
 	t.Helper()
+	return officeWith(t, quota.Example())
+}
+
+func officeWith(t *testing.T, c quota.Config) *office {
+	t.Helper()
 	o := newOffice(t)
-	if _, err := o.config.Apply(t.Context(), quota.Example(), configstore.Precondition{}, configstore.By{Who: "test"}, nil); err != nil {
+	if _, err := o.config.Apply(t.Context(), c, configstore.Precondition{}, configstore.By{Who: "test"}, nil); err != nil {
 		t.Fatal(err)
 	}
+	o.open() // what was loaded is what was applied
 	return o
 }
 

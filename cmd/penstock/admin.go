@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed43908478/penstock/activity"
 	"github.com/seed43908478/penstock/apikey"
+	"github.com/seed43908478/penstock/engine"
 	"github.com/seed43908478/penstock/httpapi"
 )
 
@@ -16,7 +17,7 @@ import (
 const adminRoot = "/admin/v1/"
 
 // withAdmin puts administration beside the checks.
-func withAdmin(checks http.Handler, b *backend, verifier *apikey.Verifier, lately *activity.Activity, log *slog.Logger) (*http.ServeMux, error) {
+func withAdmin(checks http.Handler, b *backend, decider *engine.Engine, verifier *apikey.Verifier, lately *activity.Activity, log *slog.Logger) (*http.ServeMux, error) {
 	key, err := adminKey()
 	if err != nil {
 		return nil, err
@@ -25,6 +26,8 @@ func withAdmin(checks http.Handler, b *backend, verifier *apikey.Verifier, latel
 	mux.Handle("/", checks)
 	mux.Handle(adminRoot, httpapi.NewAdmin(httpapi.AdminOptions{
 		Config:   b.config,
+		Plans:    b.plans,
+		Counts:   decider,
 		Verifier: verifier,
 		Secret:   b.secret.value,
 		Key:      key,

@@ -137,7 +137,7 @@ func serve(ctx context.Context, o serveOptions) error {
 		Receipts: receipt.New(b.secret.value),
 		Logger:   log,
 	})
-	handler, err := withAdmin(checks, b, verifier, lately, log)
+	handler, err := withAdmin(checks, b, decider, verifier, lately, log)
 	if err != nil {
 		return err
 	}
