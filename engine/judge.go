@@ -13,6 +13,9 @@ const (
 	// trusted for a twentieth of its retry time, within these bounds.
 	minTrust = time.Second
 	maxTrust = 10 * time.Second
+	// One that is not final is trusted for about as long as asking takes, so that those who
+	// come at once ask once.
+	openTrust = 50 * time.Millisecond
 )
 
 // judge lets memory refuse, and else makes the proposals for the first write.
@@ -54,12 +57,15 @@ func (e *Engine) judge(a *answer, q question) {
 // refuses reports whether what is remembered refuses for sure.
 func (v *view) refuses(now time.Time) bool {
 	r := v.proposal.Refusal
-	return r != nil && (r.Never || len(v.proposal.Changes) == 0 && !r.Open && v.trusted(now))
+	return r != nil && (r.Never || len(v.proposal.Changes) == 0 && v.trusted(now))
 }
 
 // trusted reports whether a remembered state that refuses may still do so.
 func (v *view) trusted(now time.Time) bool {
 	age := now.Sub(v.at)
+	if v.proposal.Refusal.Open {
+		return !v.at.IsZero() && age <= openTrust
+	}
 	trust := (v.proposal.Refusal.RetryAfter + age) / 20
 	return !v.at.IsZero() && age <= min(max(trust, minTrust), maxTrust)
 }

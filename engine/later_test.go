@@ -162,6 +162,8 @@ func TestASlotIsReleasedBySettlement(t *testing.T) {
 	sc.settles(first, 0, jobs)
 	sc.admitted(1, jobs)
 	other.refused(1, time.Second, QuotaUsed, Store, jobs)
+	other.refused(1, time.Second, QuotaUsed, Memory, jobs)
+	other.at(ms(51))
 	other.refused(1, time.Second, QuotaUsed, Store, jobs) // it asks again: someone may be done
 	sc.wrote(8)
 	sc.at(time.Minute)

@@ -226,6 +226,7 @@ func TestASettlementEndsTheBackOff(t *testing.T) {
 		sc.at(time.Second * time.Duration(2*i+1))
 		sc.decide(1, jobs)
 	}
+	sc.at(7*time.Second + ms(51))
 	if d := sc.decide(1, jobs); d.Source != BackOff {
 		t.Fatalf("%+v", d)
 	}
