@@ -157,7 +157,7 @@ func TestASlotIsReleasedBySettlement(t *testing.T) {
 	jobs := item("jobs", 0, rule(t, "at-once", limit.Policy{Algorithm: "concurrency", Quota: 2, Period: time.Minute}))
 	first := sc.admitted(1, jobs)
 	sc.admitted(1, jobs)
-	sc.refused(1, time.Second, QuotaUsed, Store, jobs)
+	sc.refused(1, time.Second, QuotaUsed, Memory, jobs)
 	other := newSceneOn(t, sc.store)
 	sc.settles(first, 0, jobs)
 	sc.admitted(1, jobs)
@@ -165,7 +165,7 @@ func TestASlotIsReleasedBySettlement(t *testing.T) {
 	other.refused(1, time.Second, QuotaUsed, Memory, jobs)
 	other.at(ms(51))
 	other.refused(1, time.Second, QuotaUsed, Store, jobs) // it asks again: someone may be done
-	sc.wrote(8)
+	sc.wrote(7)
 	sc.at(time.Minute)
 	sc.admitted(2, jobs) // nobody came back
 }
