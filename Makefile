@@ -52,7 +52,7 @@ bench: ## Go benchmarks; as JSON, decisions on DynamoDB Local, cold start and ma
 ##@ Build
 
 # One bootstrap for each function. CodeUri of a function is this whole folder, for go.mod is here.
-FUNCTIONS := check
+FUNCTIONS := check admin
 
 .PHONY: build
 build: $(FUNCTIONS:%=build/%) ## the Lambda functions, into bin/lambda
@@ -65,6 +65,10 @@ $(FUNCTIONS:%=build/%): build/%:
 .PHONY: build-CheckFunction
 build-CheckFunction:
 	$(MAKE) --no-print-directory bootstrap PACKAGE=./functions/check OUT="$(ARTIFACTS_DIR)/bootstrap"
+
+.PHONY: build-AdminFunction
+build-AdminFunction:
+	$(MAKE) --no-print-directory bootstrap PACKAGE=./functions/admin OUT="$(ARTIFACTS_DIR)/bootstrap"
 
 # How every Lambda binary is built. lambda.norpc leaves out net/rpc, which only the retired go1.x
 # runtime needs; -s -w leaves out what only a debugger reads. Without the commit inside, the same

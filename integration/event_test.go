@@ -2,6 +2,7 @@ package integration_test
 
 import (
 	"encoding/json"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -74,7 +75,13 @@ func text(t *testing.T, v any) string {
 // launch starts the check function in an environment of its own.
 func launch(t *testing.T, env ...string) *runtimeapi.Environment {
 	t.Helper()
-	bootstrap, err := built.check()
+	return launchFunction(t, built.check, env...)
+}
+
+// launchFunction starts a function that build makes.
+func launchFunction(t *testing.T, build func() (string, error), env ...string) *runtimeapi.Environment {
+	t.Helper()
+	bootstrap, err := build()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,6 +140,9 @@ func try(t *testing.T, e *runtimeapi.Environment, event object) (answer, error) 
 	}
 	for name, values := range raw.MultiValueHeaders {
 		a.header[strings.ToLower(name)] = strings.Join(values, ",")
+	}
+	if raw.StatusCode == http.StatusNoContent {
+		return a, nil
 	}
 	return a, json.Unmarshal([]byte(raw.Body), &a.body)
 }

@@ -26,12 +26,16 @@ import (
 // secret signs keys, in the binaries and in the tests that mint some.
 const secret = "0123456789abcdef0123456789abcdef"
 
+// adminKey is the bootstrap key.
+const adminKey = "the first administrator's key"
+
 // patience is how long a caller waits when everything is away.
 const patience = 3 * time.Second
 
 // built has the binaries. They are built when a test asks, and kept until all have run.
 var built = struct {
 	check    func() (string, error)
+	admin    func() (string, error)
 	penstock func() (string, error)
 }{}
 
@@ -45,6 +49,9 @@ func TestMain(m *testing.M) {
 		defer func() { _ = os.RemoveAll(dir) }() // the system clears what is left
 		built.check = sync.OnceValues(func() (string, error) {
 			return build.Function(context.Background(), "CheckFunction", filepath.Join(dir, "check"))
+		})
+		built.admin = sync.OnceValues(func() (string, error) {
+			return build.Function(context.Background(), "AdminFunction", filepath.Join(dir, "admin"))
 		})
 		built.penstock = sync.OnceValues(func() (string, error) {
 			return build.Command(context.Background(), "./cmd/penstock", dir)
@@ -82,6 +89,7 @@ func environment(endpoint string, tables dynamo.Tables) []string {
 		"PENSTOCK_STATE_TABLE=" + tables.State,
 		"PENSTOCK_CONFIG_TABLE=" + tables.Config,
 		"PENSTOCK_SECRET=" + secret,
+		"PENSTOCK_ADMIN_KEY=" + adminKey,
 	}
 }
 

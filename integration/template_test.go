@@ -2,6 +2,7 @@ package integration_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
 	"maps"
 	"net/http"
@@ -38,32 +39,30 @@ func TestTheRoleAllowsWhatTheFunctionDoes(t *testing.T) {
 	charged.want(t, 200)
 	invoke(t, f, routed(t, "/v1/settle", object{"receipt": charged.body["receipt"], "cost": 0})).want(t, 200)
 
-	if allowed, done := allowedActions(t), seen.actions(); !slices.Equal(allowed, done) {
+	if allowed, done := allowedActions(t, "CheckRole"), seen.actions(); !slices.Equal(allowed, done) {
 		t.Errorf("template.yaml allows %v, and the function does %v", allowed, done)
 	}
 }
 
-// allowedActions reads the statements of CheckRole that are about tables, as "StateTable GetItem".
-func allowedActions(t *testing.T) []string {
+// allowedActions reads the statements of a role that are about tables, as "State GetItem".
+func allowedActions(t *testing.T, role string) []string {
 	t.Helper()
 	data, err := os.ReadFile("../template.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var template struct {
-		Resources struct {
-			CheckRole struct {
-				Properties struct {
-					Policies []struct {
-						PolicyDocument struct {
-							Statement []struct {
-								Action   any    `yaml:"Action"`
-								Resource string `yaml:"Resource"` // !GetAtt StateTable.Arn
-							} `yaml:"Statement"`
-						} `yaml:"PolicyDocument"`
-					} `yaml:"Policies"`
-				} `yaml:"Properties"`
-			} `yaml:"CheckRole"`
+		Resources map[string]struct {
+			Properties struct {
+				Policies []struct {
+					PolicyDocument struct {
+						Statement []struct {
+							Action   any    `yaml:"Action"`
+							Resource string `yaml:"Resource"` // !GetAtt StateTable.Arn
+						} `yaml:"Statement"`
+					} `yaml:"PolicyDocument"`
+				} `yaml:"Policies"`
+			} `yaml:"Properties"`
 		} `yaml:"Resources"`
 	}
 	// What has no place above is left out: most of the template.
@@ -71,7 +70,7 @@ func allowedActions(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	var actions []string
-	for _, policy := range template.Resources.CheckRole.Properties.Policies {
+	for _, policy := range template.Resources[role].Properties.Policies {
 		for _, statement := range policy.PolicyDocument.Statement {
 			table, ok := strings.CutSuffix(statement.Resource, "Table.Arn")
 			if !ok {
@@ -119,7 +118,9 @@ func watch(t *testing.T, endpoint string, tables dynamo.Tables) *watcher {
 			}
 		}
 		w.mu.Lock()
-		w.seen[table+" "+operation] = true
+		for _, action := range actionsOf(operation, body) {
+			w.seen[table+" "+action] = true
+		}
 		w.mu.Unlock()
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		proxy.ServeHTTP(rw, r)
@@ -127,6 +128,24 @@ func watch(t *testing.T, endpoint string, tables dynamo.Tables) *watcher {
 	t.Cleanup(server.Close)
 	w.url = server.URL
 	return w
+}
+
+// actionsOf is what an operation has to be allowed: of a transaction, what each of its writes is alone.
+func actionsOf(operation string, body []byte) []string {
+	if operation != "TransactWriteItems" {
+		return []string{operation}
+	}
+	var transaction struct{ TransactItems []map[string]any }
+	if err := json.Unmarshal(body, &transaction); err != nil {
+		return []string{operation + ": " + err.Error()}
+	}
+	var actions []string
+	for _, item := range transaction.TransactItems {
+		for write := range item { // Put, Delete, Update or ConditionCheck
+			actions = append(actions, write+"Item")
+		}
+	}
+	return actions
 }
 
 // actions returns what was asked, in order of name.

@@ -68,6 +68,15 @@ func (p *Plans) Item(ctx context.Context, tenant, key string) (quota.Item, error
 	return live.Item(ctx, tenant, key)
 }
 
+// For returns what is in force, as [quota.Live.For] does. The error is as Match's.
+func (p *Plans) For(ctx context.Context, tenant string) (*quota.Snapshot, error) {
+	live := p.await(ctx)
+	if live == nil {
+		return nil, errNotLoaded
+	}
+	return live.For(ctx, tenant)
+}
+
 // Outdated says that a newer revision than this one was seen at work.
 func (p *Plans) Outdated(revision int64) {
 	if live := p.live.Load(); live != nil {
