@@ -130,6 +130,16 @@ func (s *Store) ResetLimit(ctx context.Context, name, limit string, by By) (rese
 	return reset, err
 }
 
+// RecordReset writes an entry of the audit about counts of a tenant that are reset where
+// they are kept. what says which.
+func (s *Store) RecordReset(ctx context.Context, tenant, what string, by By) error {
+	_, err := s.change(ctx, by, func(_ context.Context, d *draft) error {
+		d.entry = Entry{Action: Reset, Object: object("tenants", tenant), Tenant: tenant, After: what}
+		return nil
+	})
+	return err
+}
+
 // maxTenant is how many bytes of JSON a tenant's limits have at most, so that some
 // fit into a part. It is some 500 limits.
 const maxTenant = 100_000

@@ -172,16 +172,23 @@ func TestResetsThatNameNothing(t *testing.T) {
 	}
 }
 
-func TestResetIsInTheAuditOrTheLog(t *testing.T) {
+func TestResetsAreInTheAudit(t *testing.T) {
 	o := counted(t)
-	o.ok("POST", "tenants/acme/reset", `{}`)
+	o.ok("POST", "tenants/acme/reset", `{"subject":"alice@example.com"}`)
+	o.ok("POST", "tenants/acme/reset", `{"limit":"daily"}`)
 	o.ok("POST", "tenants/acme/reset", `{"limit":"per-user"}`)
-	if got := o.ok("GET", "audit?tenant=acme", "").names("action"); !slices.Equal(got, []string{"reset", "reset"}) {
+	o.ok("POST", "tenants/acme/reset", `{}`)
+	a := o.ok("GET", "audit?tenant=acme", "")
+	if got := a.names("action"); !slices.Equal(got, []string{"reset", "reset", "reset", "reset"}) {
 		t.Errorf("audit %v", got)
 	}
-	o.ok("POST", "tenants/acme/reset", `{"subject":"alice"}`)
-	if log := o.log.String(); !strings.Contains(log, "counts were reset") || strings.Contains(log, "alice") {
-		t.Errorf("log: %s", log)
+	for _, what := range []string{`"after":"limit per-user"`, `"after":"daily of acme||"`, `"after":"per-user of acme|subject|`} {
+		if !strings.Contains(a.body, what) {
+			t.Errorf("no %s in %s", what, a.body)
+		}
+	}
+	if strings.Contains(a.body, "alice") {
+		t.Errorf("the audit tells whose count it was: %s", a.body)
 	}
 }
 
@@ -311,4 +318,32 @@ func TestWithoutTheStateTableTheRestIsExplained(t *testing.T) {
 		}
 	}
 	o.ok("GET", "tenants", "")
+}
+
+// Another instance has what was changed here when its configuration is 30 s old, not before.
+func TestAChangeReachesOtherInstancesWithinItsAge(t *testing.T) {
+	o := counted(t)
+	there, err := quota.NewLive(t.Context(), o.config, quota.LiveOptions{Now: func() time.Time { return o.now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	quotaThere := func() int64 {
+		items, err := there.Match(t.Context(), quota.Request{Tenant: "acme", Resource: "r"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return items[0].Rules[0].Limit.Policy().Quota
+	}
+	o.ok("PUT", "tenants/acme", `{"plan":"free","limits":[{"name":"daily","algorithm":"fixed_window","quota":7,"period":"day"}]}`, "If-Match: *")
+	if d := o.check("acme", "r", "", 1); d.Verdicts[0].Rule.Limit.Policy().Quota != 7 {
+		t.Error("here it is not in force with the next call")
+	}
+	o.now = noon.Add(30*time.Second - 1)
+	if got := quotaThere(); got != 200 {
+		t.Errorf("there it is %d after less than 30 s", got)
+	}
+	o.now = noon.Add(30 * time.Second)
+	if got := quotaThere(); got != 7 {
+		t.Errorf("there it is %d after 30 s", got)
+	}
 }

@@ -85,16 +85,22 @@ func (a *admin) reset(c *adminCall) (reply, error) {
 	return reply{body: done}, err
 }
 
+// resetKeys is written down first: whose count it was is not in the audit, but a digest.
 func (a *admin) resetKeys(c *adminCall, s *quota.Snapshot, tenant string, limits []quota.ExplainedLimit) error {
 	items, err := itemsOf(s, tenant, limits)
-	if err == nil {
-		err = a.counts.Reset(c.Context(), items)
-	}
 	if err != nil {
 		return err
 	}
-	a.logger.InfoContext(c.Context(), "counts were reset", "tenant", tenant, "limits", namesOf(limits), "who", c.by.Who, "request_id", c.by.RequestID)
-	return nil
+	var what []string
+	for _, i := range items {
+		for _, r := range i.Rules {
+			what = append(what, r.Name+" of "+i.Key)
+		}
+	}
+	if err := a.config.RecordReset(c.Context(), tenant, strings.Join(what, ", "), c.by); err != nil {
+		return err
+	}
+	return a.counts.Reset(c.Context(), items)
 }
 
 // scope is how much is to be reset. A limit that is by nothing has one count.
@@ -152,14 +158,6 @@ func (b resetBody) one(on []quota.ExplainedLimit) ([]quota.ExplainedLimit, error
 		faults = append(faults, fault{part, fmt.Sprintf("is not what limit %s is by; leave it out", l.Name)})
 	}
 	return on[i : i+1], faulted(faults)
-}
-
-func namesOf(limits []quota.ExplainedLimit) []string {
-	names := make([]string, len(limits))
-	for i, l := range limits {
-		names[i] = l.Name
-	}
-	return names
 }
 
 // bys says limits with what they are by: "daily, per-user (by subject)".
