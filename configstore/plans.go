@@ -71,6 +71,23 @@ func (s *Store) PutPlan(ctx context.Context, name string, plan quota.Plan, p Pre
 	return put, effect, err
 }
 
+// CheckPlan says whether a plan could be put so, and would be another than it is, and
+// writes nothing. The error is as of [Store.PutPlan]; there is no precondition.
+func (s *Store) CheckPlan(ctx context.Context, name string, plan quota.Plan) (now Plan, changed bool, err error) {
+	now.Name = name
+	err = s.read(ctx, func(ctx context.Context, d *draft) error {
+		plans, err := d.ownedPlans(ctx)
+		if err != nil {
+			return err
+		}
+		before, exists := plans[name]
+		now.SavedPlan, changed = before, !exists || !same(before.Plan, plan)
+		plans[name] = quota.SavedPlan{Plan: plan}
+		return d.checkPlan(ctx, name, exists)
+	})
+	return now, changed, err
+}
+
 // checkPlan checks a plan with the tenants that have it and limits of their own.
 func (d *draft) checkPlan(ctx context.Context, name string, exists bool) error {
 	c := quota.Config{Plans: map[string]quota.Plan{name: d.plans[name].Plan}, Tenants: map[string]quota.Tenant{}}

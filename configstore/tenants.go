@@ -55,6 +55,25 @@ func (s *Store) PutTenant(ctx context.Context, name string, t quota.Tenant, p Pr
 	return put, effect, err
 }
 
+// CheckTenant says whether a tenant could be put so, and would be another than it is,
+// and writes nothing. The error is as of [Store.PutTenant]; there is no precondition.
+func (s *Store) CheckTenant(ctx context.Context, name string, t quota.Tenant) (now Tenant, changed bool, err error) {
+	now.Name = name
+	err = s.read(ctx, func(ctx context.Context, d *draft) error {
+		before, exists, err := d.tenant(ctx, name)
+		if err != nil {
+			return err
+		}
+		plans, err := d.allPlans(ctx)
+		if err != nil {
+			return err
+		}
+		now.SavedTenant, changed = before, !exists || !same(before.Tenant, t)
+		return checkTenant(plain(plans), name, t)
+	})
+	return now, changed, err
+}
+
 // DeleteTenant deletes a tenant. Its keys are revoked first: they would go on
 // working where there is a default plan.
 func (s *Store) DeleteTenant(ctx context.Context, name string, p Precondition, by By) (effect Effect, err error) {

@@ -57,7 +57,7 @@ const MinAdminKey = 16
 //	GET    plans                        200 list of plans, by name; ?prefix=
 //	GET    plans/{plan}                 200 plan
 //	PUT    plans/{plan}                 {"limits":[…]} → 201 created or 200: plan
-//	DELETE plans/{plan}                 204, also when there is none; 409 while tenants have it
+//	DELETE plans/{plan}                 204, also when there is none; 409 while tenants have it or it is the default
 //	GET    default_plan                 200 {"default_plan":"free"}; "" when there is none
 //	PUT    default_plan                 {"default_plan":"free"}, "" for none → 200 the same; the last one wins, no ETag
 //
@@ -67,7 +67,7 @@ const MinAdminKey = 16
 //	GET    tenants/{tenant}/keys/{id}   200 key
 //	DELETE tenants/{tenant}/keys/{id}   204, also when it is revoked; 404 when there never was one
 //	POST   tenants/{tenant}/keys/{id}/rotate   {"expires_in":"720h","grace":"24h"} → 201 key in its place, with "key";
-//	                                    the old one works for the grace still (24h when left out); 409 when it does not work any more
+//	                                    the old one works for the grace still (24h when left out, 0s is not at all); 409 when it does not work any more
 //	GET, POST keys; GET, DELETE keys/{id}; POST keys/{id}/rotate   the same of keys that are no tenant's:
 //	                                    scopes check:any and admin
 //
@@ -80,7 +80,7 @@ const MinAdminKey = 16
 //	                                    {"limit":"per-user"} all counts of it; {} all of the tenant
 //	POST   explain                      a check → 200 explanation; as text with Accept: text/plain
 //
-//	GET    config                       200 {"plans":{…},"tenants":{…},"default_plan":"free"}, ETag is the version
+//	GET    config                       200 the whole, but keys: {"plans":{…},"tenants":{…},"default_plan":"free"}, ETag is the version
 //	PUT    config                       the same → 200 difference; ?dry_run=true only tells what it would be
 //	GET    audit                        200 list of entries, the newest first; ?tenant=
 //	GET    activity                     200 {"step_ms":10000,"to":"…","series":[{"limit":"per-user","allowed":[0,1],"refused":[0,0]}]}; ?tenant= &minutes=60;
@@ -104,10 +104,12 @@ const MinAdminKey = 16
 // GET and PUT answer with ETag: "REVISION", config's with that of the version. PUT of what is there already needs If-Match
 // with it (428 without, 412 when somebody else was faster; both with the ETag of now), or If-Match: * to replace whatever it is;
 // If-None-Match: * creates only. DELETE takes If-Match, and needs none. A PUT that changes nothing keeps the revision.
+// ?dry_run=true with a PUT of a tenant or a plan says what would become of it, 400 as without it or 200 {"changed":true}, and asks for no If-Match.
+// A PUT, dry or not, may answer with "warnings", like errors, of what is valid and cannot be had.
 // DELETE and PUT may be repeated when an answer was lost; after a lost POST …/keys a key may be there that nobody knows.
 //
 // Errors are problems (RFC 9457): 400 with "errors":[{"member":"limits[0].quota","detail":"must be at least 1, not 0"}] for
-// all that is wrong, 401, 403, 404, 405, 409, 412, 413 (1 MB; config 32 MB), 415, 428; 503 with Retry-After while the table is
+// all that is wrong, 401, 403, 404, 405, 409, 412, 413 (1 MB; config 32 MB; on Lambda 6 MB either way), 415, 428; 503 with Retry-After while the table is
 // away: a change is made as a whole or not at all. Every answer has X-Request-Id, that of the
 // request or a new one, and so has the audit.
 func NewAdmin(o AdminOptions) http.Handler {

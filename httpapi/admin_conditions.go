@@ -49,13 +49,28 @@ func badHeader(name, detail string) error {
 	return &problem{kind: invalidRequest, detail: "The header " + name + " " + detail + "."}
 }
 
-// toPut is the precondition of a PUT. Without one it may create, and not replace.
-func toPut(h http.Header) (p configstore.Precondition, replaces bool, err error) {
-	p, given, err := precondition(h)
-	if !given {
+// A put is how something is to be put.
+type put struct {
+	configstore.Precondition
+	given bool // whether the request has a precondition
+	dry   bool // whether it is only to be told what would become of it
+}
+
+// toPut reads how something is to be put. Without a precondition it may be created, and not replaced.
+func (c *adminCall) toPut() (p put, err error) {
+	q, err := c.query()
+	if err != nil {
+		return p, err
+	}
+	p.dry = q.flag("dry_run")
+	if err := q.end(); err != nil {
+		return p, err
+	}
+	p.Precondition, p.given, err = precondition(c.Header)
+	if !p.given {
 		p.IfNoneMatch = true
 	}
-	return p, given, err
+	return p, err
 }
 
 // A query reads the parameters of an address. Every one must be asked for: others are faults.

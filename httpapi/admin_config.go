@@ -16,9 +16,30 @@ type difference struct {
 	Version int64 `json:"version"`
 	Changed bool  `json:"changed"`
 	configstore.Difference
+	Warnings []warning `json:"warnings,omitempty"`
 }
 
-func newDifference(version int64, changed bool, d configstore.Difference) difference {
+// A warning is what is valid and may not be had, named as a fault is.
+type warning struct {
+	Member string `json:"member"`
+	Detail string `json:"detail"`
+}
+
+// warningsOf are the warnings of a configuration, by member of what is at the path.
+func warningsOf(c quota.Config, path string) (all []warning) {
+	for _, p := range c.Warnings() {
+		all = append(all, warning{within(p.Path, path), p.Text})
+	}
+	return all
+}
+
+// A trial is what would become of a PUT.
+type trial struct {
+	Changed  bool      `json:"changed"`
+	Warnings []warning `json:"warnings,omitempty"`
+}
+
+func newDifference(version int64, changed bool, d configstore.Difference, c quota.Config) difference {
 	for _, n := range []*configstore.Names{&d.Plans, &d.Tenants} {
 		for _, names := range []*[]string{&n.Added, &n.Changed, &n.Removed} {
 			if *names == nil {
@@ -26,20 +47,12 @@ func newDifference(version int64, changed bool, d configstore.Difference) differ
 			}
 		}
 	}
-	return difference{version, changed, d}
+	return difference{version, changed, d, warningsOf(c, "")}
 }
 
 // putConfig answers PUT config.
 func (a *admin) putConfig(c *adminCall) (reply, error) {
-	q, err := c.query()
-	if err != nil {
-		return reply{}, err
-	}
-	dry := q.flag("dry_run")
-	if err := q.end(); err != nil {
-		return reply{}, err
-	}
-	p, given, err := toPut(c.Header)
+	p, err := c.toPut()
 	if err != nil {
 		return reply{}, err
 	}
@@ -47,15 +60,15 @@ func (a *admin) putConfig(c *adminCall) (reply, error) {
 	if err := c.read(&config, maxConfigBody); err != nil {
 		return reply{}, err
 	}
-	if dry {
+	if p.dry {
 		return a.tryConfig(c, config)
 	}
-	applied, err := a.config.Apply(c.Context(), config, p, c.by, nil)
+	applied, err := a.config.Apply(c.Context(), config, p.Precondition, c.by, nil)
 	if err != nil {
-		return reply{}, required(err, given)
+		return reply{}, required(err, p.given)
 	}
 	a.changed(c)
-	return reply{body: newDifference(applied.Version, applied.Changed, applied.Difference), revision: applied.Version}, nil
+	return reply{body: newDifference(applied.Version, applied.Changed, applied.Difference, config), revision: applied.Version}, nil
 }
 
 // tryConfig says what a configuration would change. The version is that of now: an
@@ -69,7 +82,7 @@ func (a *admin) tryConfig(c *adminCall, config quota.Config) (reply, error) {
 		return reply{}, err
 	}
 	d := configstore.Diff(now, config)
-	return reply{body: newDifference(version, !d.Empty(), d), revision: version}, nil
+	return reply{body: newDifference(version, !d.Empty(), d, config), revision: version}, nil
 }
 
 // listAudit answers GET audit.

@@ -49,7 +49,7 @@ func (a *admin) getPlan(c *adminCall) (reply, error) {
 
 // putPlan answers PUT plans/{plan}.
 func (a *admin) putPlan(c *adminCall) (reply, error) {
-	p, given, err := toPut(c.Header)
+	p, err := c.toPut()
 	if err != nil {
 		return reply{}, err
 	}
@@ -58,12 +58,22 @@ func (a *admin) putPlan(c *adminCall) (reply, error) {
 		return reply{}, err
 	}
 	name := c.PathValue("plan")
-	put, effect, err := a.config.PutPlan(c.Context(), name, plan, p, c.by)
+	path := quota.Member("plans", name)
+	warnings := warningsOf(quota.Config{Plans: map[string]quota.Plan{name: plan}}, path)
+	if p.dry {
+		now, changed, err := a.config.CheckPlan(c.Context(), name, plan)
+		return reply{body: trial{changed, warnings}, revision: now.Revision}, inside(err, path)
+	}
+	put, effect, err := a.config.PutPlan(c.Context(), name, plan, p.Precondition, c.by)
 	if err != nil {
-		return reply{}, required(inside(err, "plans."+name, fmt.Sprintf("plans[%.130q]", name)), given)
+		return reply{}, required(inside(err, path), p.given)
 	}
 	a.changed(c)
-	return reply{status: statusOf(effect), body: put, revision: put.Revision, location: location(effect, "plans", name)}, nil
+	body := struct {
+		configstore.Plan
+		Warnings []warning `json:"warnings,omitempty"`
+	}{put, warnings}
+	return reply{status: statusOf(effect), body: body, revision: put.Revision, location: location(effect, "plans", name)}, nil
 }
 
 // deletePlan answers DELETE plans/{plan}.

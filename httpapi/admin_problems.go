@@ -113,20 +113,23 @@ func invalidConfig(problems quota.Problems) error {
 }
 
 // inside names the members of what was sent instead of those of the whole configuration.
-func inside(err error, prefixes ...string) error {
+func inside(err error, path string) error {
 	problems, ok := errors.AsType[quota.Problems](err)
 	if !ok {
 		return err
 	}
-	for i, p := range problems {
-		for _, prefix := range prefixes {
-			if rest, ok := strings.CutPrefix(p.Path, prefix); ok && (rest == "" || rest[0] == '.') {
-				problems[i].Path = strings.TrimPrefix(rest, ".")
-				break
-			}
-		}
+	for i := range problems {
+		problems[i].Path = within(problems[i].Path, path)
 	}
 	return problems
+}
+
+// within is a path as it is from another on.
+func within(path, from string) string {
+	if rest, ok := strings.CutPrefix(path, from); ok && from != "" && (rest == "" || rest[0] == '.') {
+		return strings.TrimPrefix(rest, ".")
+	}
+	return path
 }
 
 // toldFaults is how many faults the detail of a problem repeats.

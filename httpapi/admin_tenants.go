@@ -42,7 +42,7 @@ func noTenant(name string) error {
 
 // putTenant answers PUT tenants/{tenant}.
 func (a *admin) putTenant(c *adminCall) (reply, error) {
-	p, given, err := toPut(c.Header)
+	p, err := c.toPut()
 	if err != nil {
 		return reply{}, err
 	}
@@ -51,12 +51,22 @@ func (a *admin) putTenant(c *adminCall) (reply, error) {
 		return reply{}, err
 	}
 	name := c.PathValue("tenant")
-	put, effect, err := a.config.PutTenant(c.Context(), name, t, p, c.by)
+	path := quota.Member("tenants", name)
+	warnings := warningsOf(quota.Config{Tenants: map[string]quota.Tenant{name: t}}, path)
+	if p.dry {
+		now, changed, err := a.config.CheckTenant(c.Context(), name, t)
+		return reply{body: trial{changed, warnings}, revision: now.Revision}, inside(err, path)
+	}
+	put, effect, err := a.config.PutTenant(c.Context(), name, t, p.Precondition, c.by)
 	if err != nil {
-		return reply{}, required(inside(err, "tenants."+name, fmt.Sprintf("tenants[%.130q]", name)), given)
+		return reply{}, required(inside(err, path), p.given)
 	}
 	a.changed(c)
-	return reply{status: statusOf(effect), body: put, revision: put.Revision, location: location(effect, "tenants", name)}, nil
+	body := struct {
+		configstore.Tenant
+		Warnings []warning `json:"warnings,omitempty"`
+	}{put, warnings}
+	return reply{status: statusOf(effect), body: body, revision: put.Revision, location: location(effect, "tenants", name)}, nil
 }
 
 // deleteTenant answers DELETE tenants/{tenant}.

@@ -572,3 +572,42 @@ func TestAuditTellsWhoAndByWhichRequest(t *testing.T) {
 		t.Errorf("requests %v, the second %q", got, id)
 	}
 }
+
+// What would be answered to a PUT is known before: nothing is written, and no revision asked for.
+func TestPutsAreTried(t *testing.T) {
+	o := furnished(t)
+	before := o.ok("GET", "config", "")
+	acme := o.ok("GET", "tenants/acme", "")
+	for _, c := range []struct {
+		path, body string
+		status     int
+		says       string
+	}{
+		{"tenants/acme", `{"plan":"pro"}`, 200, `{"changed":true}`},
+		{"tenants/globex", `{"plan":"pro"}`, 200, `{"changed":false}`},
+		{"tenants/new", `{"plan":"pro"}`, 200, `{"changed":true}`},
+		{"tenants/new", `{"plan":"none"}`, 400, `"member":"plan"`},
+		{"plans/new", `{"limits":[]}`, 200, `{"changed":true}`},
+		{"plans/free", `{"limits":[{"name":"n"}]}`, 400, `"member":"limits[0].algorithm"`},
+		{"plans/new", `{"limits":[{"name":"n","algorithm":"token_bucket","quota":5000,"period":"1s"}]}`, 200, `{"changed":true,"warnings":[{"member":"limits[0].quota",`},
+		{"tenants/acme", `{"plan":"pro","limits":[{"name":"n","algorithm":"token_bucket","quota":5000,"period":"1s"}]}`, 200, `"warnings":[{"member":"limits[0].quota",`},
+	} {
+		a := o.status(c.status, "PUT", c.path+"?dry_run=true", c.body)
+		if !strings.Contains(a.body, c.says) {
+			t.Errorf("%s %s: %s, want %s", c.path, c.body, a.body, c.says)
+		}
+		if c.path == "tenants/acme" && a.Header.Get("ETag") != acme.Header.Get("ETag") {
+			t.Errorf("ETag is %q", a.Header.Get("ETag"))
+		}
+	}
+	if after := o.ok("GET", "config", ""); after.body != before.body || after.Header.Get("ETag") != before.Header.Get("ETag") {
+		t.Errorf("a trial has changed %s to %s", before.body, after.body)
+	}
+	hot := `{"limits":[{"name":"n","algorithm":"token_bucket","quota":5000,"period":"1s"}]}`
+	if a := o.status(201, "PUT", "plans/hot", hot); !strings.Contains(a.body, `"warnings":[{"member":"limits[0].quota"`) {
+		t.Error(a.body)
+	}
+	if a := o.ok("PUT", "config?dry_run=true", `{"plans":{"hot":`+hot+`}}`); !strings.Contains(a.body, `"warnings":[{"member":"plans.hot.limits[0].quota"`) {
+		t.Error(a.body)
+	}
+}
