@@ -15,12 +15,22 @@ type example struct{ command, output string }
 
 // The console blocks of the README are run in their order, against one server, and print
 // what the README says. Numbers and dates are those of the day.
-func TestReadmeTellsTheTruth(t *testing.T) {
-	examples := readExamples(t, "../README.md")
+func TestReadmeTellsTheTruth(t *testing.T) { tellsTheTruth(t, "README.md", serve(t, nil)) }
+
+func TestGuideTellsTheTruth(t *testing.T) {
+	config, err := filepath.Abs("../docs/guide.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tellsTheTruth(t, "docs/guide.md", serve(t, nil, "--config", config))
+}
+
+func tellsTheTruth(t *testing.T, file string, s *server) {
+	t.Helper()
+	examples := readExamples(t, filepath.Join("..", file))
 	if len(examples) < 4 {
 		t.Fatalf("only %d examples", len(examples))
 	}
-	s := serve(t, nil)
 	for _, e := range examples {
 		var got string
 		if e.command == "go run ./cmd/penstock serve" {
@@ -29,7 +39,7 @@ func TestReadmeTellsTheTruth(t *testing.T) {
 			got = runExample(t, s, e.command)
 		}
 		if anyDay(got) != anyDay(e.output) {
-			t.Errorf("$ %s\nprints\n%s\nthe README says\n%s", e.command, got, e.output)
+			t.Errorf("$ %s\nprints\n%s\n%s says\n%s", e.command, got, file, e.output)
 		}
 	}
 }
