@@ -61,6 +61,15 @@ check_npm() {
 	fi
 }
 
+check_chromium() {
+	local name
+	for name in chromium chromium-browser google-chrome google-chrome-stable '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome'; do
+		! command -v "$name" >/dev/null || return 0
+	done
+	need chromium "Chromium or Chrome, in which the console is tested" \
+		"Debian: apt-get install chromium    Ubuntu: snap install chromium    macOS: brew install --cask google-chrome"
+}
+
 check_python() {
 	# Debian's python3 comes without ensurepip, and so without venv.
 	if ! python3 -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
@@ -88,6 +97,7 @@ check_go
 check_cc
 check_java
 check_npm
+check_chromium
 
 if $names_only; then
 	[ ${#missing[@]} -eq 0 ] || printf '%s\n' "${missing[@]}"

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed43908478/penstock/activity"
 	"github.com/seed43908478/penstock/apikey"
+	"github.com/seed43908478/penstock/console"
 	"github.com/seed43908478/penstock/engine"
 	"github.com/seed43908478/penstock/httpapi"
 )
@@ -16,7 +17,7 @@ import (
 // adminRoot is where administration is.
 const adminRoot = "/admin/v1/"
 
-// withAdmin puts administration beside the checks.
+// withAdmin puts administration and its console beside the checks.
 func withAdmin(checks http.Handler, b *backend, decider *engine.Engine, verifier *apikey.Verifier, lately *activity.Activity, log *slog.Logger) (*http.ServeMux, error) {
 	key, err := adminKey()
 	if err != nil {
@@ -24,6 +25,8 @@ func withAdmin(checks http.Handler, b *backend, decider *engine.Engine, verifier
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/", checks)
+	mux.Handle("GET /{$}", console.Welcome(checks))
+	mux.Handle(console.Root, console.Handler())
 	mux.Handle(adminRoot, httpapi.NewAdmin(httpapi.AdminOptions{
 		Config:   b.config,
 		Plans:    b.plans,
