@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/seed43908478/penstock/apikey"
+	"github.com/seed43908478/penstock/console"
 	"github.com/seed43908478/penstock/integration/runtimeapi"
 	"github.com/seed43908478/penstock/store/dynamo/dynamotest"
 )
@@ -89,6 +90,25 @@ func TestFromAnEmptyTableToTheFirstRefusal(t *testing.T) {
 	admin.do("DELETE", "tenants/acme", nil).want(t, 204)
 	admin.do("DELETE", "plans/tiny", nil).want(t, 204)
 	invoke(t, launch(t, d.env...), call).want(t, 401)
+}
+
+// The console is files, which nobody needs a key for.
+func TestTheAdminFunctionServesTheConsole(t *testing.T) {
+	e := event(t, "v2_check", nil)
+	delete(e, "body")
+	delete(e["headers"].(object), "authorization")
+	e["routeKey"] = "GET /console/{proxy+}"
+	request := e["requestContext"].(object)["http"].(object)
+	request["method"] = "GET"
+	admin := launchAdmin(t, deploy(t, nil).env...)
+	for path, want := range map[string]string{"index.html": "text/html; charset=utf-8", "app/main.js": "text/javascript; charset=utf-8", "vendor/uplot/uPlot.esm.js": "text/javascript; charset=utf-8"} {
+		e["rawPath"], request["path"] = console.Root+path, console.Root+path
+		a := invoke(t, admin.f, e)
+		a.want(t, 200)
+		if got := a.header["content-type"]; got != want || !strings.Contains(a.header["content-security-policy"], "default-src 'none'") {
+			t.Errorf("%s: %v", path, a.header)
+		}
+	}
 }
 
 // What API Gateway says of the caller does not administer: a key does.

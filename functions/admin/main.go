@@ -1,5 +1,5 @@
 // Command admin is the Lambda function behind /admin/v1/: tenants, plans, keys, and what
-// becomes of a call and why.
+// becomes of a call and why; and behind /console/, the page for all that.
 //
 // Its environment: PENSTOCK_STATE_TABLE and PENSTOCK_CONFIG_TABLE name the tables,
 // PENSTOCK_SECRET is what keys are signed with, and PENSTOCK_ADMIN_KEY, of 16 characters or
@@ -8,6 +8,7 @@ package main
 
 import (
 	"log/slog"
+	"net/http"
 	"os"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 
 	"github.com/seed43908478/penstock/apikey"
 	"github.com/seed43908478/penstock/configstore"
+	"github.com/seed43908478/penstock/console"
 	"github.com/seed43908478/penstock/engine"
 	"github.com/seed43908478/penstock/functions/internal/gateway"
 	"github.com/seed43908478/penstock/functions/internal/lambdaenv"
@@ -51,12 +53,15 @@ func newHandler() (*gateway.Handler, error) {
 	config := configstore.New(dynamo.NewConfigTable(client, s.configTable), configstore.Options{})
 	clock := dynamo.NewClock(nil)
 	state := dynamo.New(client, s.stateTable, dynamo.WithClock(clock), dynamo.WithBudget(budget))
-	return gateway.New(httpapi.NewAdmin(httpapi.AdminOptions{
+	mux := http.NewServeMux()
+	mux.Handle(console.Root, console.Handler())
+	mux.Handle("/", httpapi.NewAdmin(httpapi.AdminOptions{
 		Config:   config,
 		Plans:    plans.Follow(config),
 		Counts:   engine.New(state, engine.Options{Now: clock.Now, Budget: budget}),
 		Verifier: apikey.NewVerifier([]byte(s.secret), config, apikey.VerifierOptions{Fresh: keysFresh}),
 		Secret:   []byte(s.secret),
 		Key:      s.adminKey,
-	}), nil), nil
+	}))
+	return gateway.New(mux, nil), nil
 }
