@@ -126,3 +126,22 @@ func TestCountsAndResetsSayWhenTheStoreIsAway(t *testing.T) {
 	sc.store.before = nil
 	sc.remaining(4, alice)
 }
+
+// Also who backs off from a key looks again within ten seconds: a reset elsewhere is not told to anybody.
+func TestBackOffEndsWithinTenSeconds(t *testing.T) {
+	here := newScene(t)
+	there := newSceneOn(t, here.store)
+	alice := item("alice", 1, rule(t, "minute", window(1, time.Minute)))
+	for n := range backOffAfter { // each time the permit is free again, it is had here
+		at := time.Duration(n) * time.Minute
+		here.at(at)
+		here.admitted(1, alice)
+		there.at(at)
+		there.decide(1, alice)
+	}
+	here.reset(alice)
+	there.at(2*time.Minute + 10*time.Second)
+	there.refused(1, 51*time.Second, QuotaUsed, BackOff, alice)
+	there.at(2*time.Minute + 10*time.Second + ms(1))
+	there.admitted(1, alice)
+}

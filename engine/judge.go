@@ -45,7 +45,7 @@ func (e *Engine) judge(a *answer, q question) {
 			if r.Mode != quota.Shadow {
 				a.outcome, a.source = refused, Memory
 			}
-		case q.now.Before(v.backOff) && a.outcome == open:
+		case v.backsOff(q.now) && a.outcome == open:
 			v.proposal = limit.Proposal{Refusal: &limit.Refusal{RetryAfter: v.backOff.Sub(q.now)}}
 			a.outcome, a.source = refused, BackOff
 		case refusal != nil && len(v.proposal.Changes) == 0 || !v.proposal.Sure:
@@ -58,6 +58,12 @@ func (e *Engine) judge(a *answer, q question) {
 func (v *view) refuses(now time.Time) bool {
 	r := v.proposal.Refusal
 	return r != nil && (r.Never || len(v.proposal.Changes) == 0 && v.trusted(now))
+}
+
+// backsOff reports whether the limit is not to be asked yet. A reset or a raised limit
+// elsewhere is to be seen as soon as by others: it is asked when what is known is too old.
+func (v *view) backsOff(now time.Time) bool {
+	return now.Before(v.backOff) && now.Sub(v.at) <= maxTrust
 }
 
 // trusted reports whether a remembered state that refuses may still do so.

@@ -122,7 +122,7 @@ func (e *Engine) judgeLater(a *answer, q question) {
 		case r.Mode == quota.Shadow:
 		case v.refuses(q.now):
 			a.outcome, a.source = refused, Memory
-		case q.now.Before(v.backOff) && a.outcome == open:
+		case v.backsOff(q.now) && a.outcome == open:
 			v.proposal = limit.Proposal{Refusal: &limit.Refusal{RetryAfter: v.backOff.Sub(q.now)}}
 			a.outcome, a.source = refused, BackOff
 		}
