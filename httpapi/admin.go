@@ -13,6 +13,7 @@ import (
 	"github.com/seed43908478/penstock/activity"
 	"github.com/seed43908478/penstock/apikey"
 	"github.com/seed43908478/penstock/configstore"
+	"github.com/seed43908478/penstock/quota"
 )
 
 // AdminOptions says what an admin handler works with.
@@ -244,6 +245,9 @@ func (a *admin) answered(answer func(*admin, *adminCall) (reply, error)) http.Ha
 		c := &adminCall{Request: r, by: configstore.By{RequestID: requestID(r.Header)}}
 		w.Header().Set("X-Request-Id", c.by.RequestID)
 		err := a.signIn(c)
+		if err == nil {
+			err = c.impossible()
+		}
 		var out reply
 		if err == nil {
 			out, err = answer(a, c)
@@ -254,6 +258,20 @@ func (a *admin) answered(answer func(*admin, *adminCall) (reply, error)) http.Ha
 		}
 		a.reply(w, c, out)
 	}
+}
+
+// impossible is the problem of an address with a name that nothing can have. A PUT says
+// more of it.
+func (c *adminCall) impossible() error {
+	tenant, plan := c.PathValue("tenant"), c.PathValue("plan")
+	switch {
+	case c.Method == http.MethodPut:
+	case tenant != "" && !quota.ValidTenant(tenant):
+		return noTenant(tenant)
+	case plan != "" && !quota.ValidPlan(plan):
+		return noPlan(plan)
+	}
+	return nil
 }
 
 // maxRequestIDHeader is how long a caller's X-Request-Id may be to be kept.

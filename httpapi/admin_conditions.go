@@ -105,11 +105,17 @@ func (q *query) text(name string) string {
 	return values[0]
 }
 
-// flag returns a parameter that is true or false.
+// flag returns a parameter that is true or false; false when it is not there. Empty it is
+// neither: who writes ?dry_run means it.
 func (q *query) flag(name string) bool {
+	given := q.values.Has(name)
 	switch q.text(name) {
-	case "", "false":
+	case "false":
 		return false
+	case "":
+		if !given {
+			return false
+		}
 	case "true":
 		return true
 	}

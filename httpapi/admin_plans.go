@@ -42,9 +42,13 @@ func (a *admin) getPlan(c *adminCall) (reply, error) {
 	name := c.PathValue("plan")
 	p, ok, err := a.config.Plan(c.Context(), name)
 	if err == nil && !ok {
-		err = &problem{kind: notFound, detail: fmt.Sprintf("There is no plan %s; create it with PUT.", clip(strconv.Quote(name)))}
+		err = noPlan(name)
 	}
 	return reply{body: p, revision: p.Revision}, err
+}
+
+func noPlan(name string) error {
+	return &problem{kind: notFound, detail: fmt.Sprintf("There is no plan %s; create it with PUT.", clip(strconv.Quote(name)))}
 }
 
 // putPlan answers PUT plans/{plan}.

@@ -542,6 +542,7 @@ func TestConfigurationIsExportedTriedAndApplied(t *testing.T) {
 	o.status(428, "PUT", "config", next)
 	o.status(412, "PUT", "config", next, `If-Match: "1"`)
 	o.status(400, "PUT", "config?dry_run=maybe", next)
+	o.status(400, "PUT", "config?dry_run", next, "If-Match: "+tag)
 	o.status(400, "PUT", "config?dry_run=true", `{"tenants":{"a":{"plan":"x"}}}`)
 	applied := o.ok("PUT", "config", next, "If-Match: "+tag)
 	if applied.members["changed"] != true || applied.Header.Get("ETag") == tag {

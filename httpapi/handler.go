@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"slices"
 
 	"github.com/seed43908478/penstock/apikey"
 	"github.com/seed43908478/penstock/engine"
@@ -30,6 +31,8 @@ type Options struct {
 	Verifier *apikey.Verifier
 	// Receipts makes the receipts of charged calls and reads them. Without it there are none.
 	Receipts *receipt.Sealer
+	// Metrics answers GET /metrics. Without it nothing does.
+	Metrics http.Handler
 	// Logger gets requests (debug), what could not be answered (warning) and panics
 	// (error). Default slog.Default().
 	Logger *slog.Logger
@@ -48,7 +51,11 @@ func New(o Options) http.Handler {
 	if s.logger == nil {
 		s.logger = slog.Default()
 	}
-	return &edge{server: s, routes: s.routes()}
+	routes := checkRoutes
+	if s.metrics = o.Metrics; s.metrics != nil {
+		routes = append(slices.Clone(routes), metricsRoute)
+	}
+	return &edge{server: s, routes: s.mux(routes)}
 }
 
 // A server answers requests. What it holds does not change.
@@ -58,21 +65,39 @@ type server struct {
 	auth     Auth
 	verifier *apikey.Verifier
 	receipts *receipt.Sealer // nil: none
+	metrics  http.Handler    // nil: none
 	logger   *slog.Logger
 	policies policies
 }
 
-func (s *server) routes() *http.ServeMux {
+// A route is an address with a method, and what answers there.
+type route struct {
+	method, path string
+	handler      func(*server, http.ResponseWriter, *http.Request)
+}
+
+// checkRoutes are all there are, without [metricsRoute].
+var checkRoutes = []route{
+	{"POST", "/v1/check", (*server).check},
+	{"POST", "/v1/checks", (*server).checks},
+	{"POST", "/v1/leases", (*server).leases},
+	{"POST", "/v1/settle", (*server).settle},
+	{"GET", "/healthz", (*server).health},
+}
+
+var metricsRoute = route{"GET", "/metrics", func(s *server, w http.ResponseWriter, r *http.Request) { s.metrics.ServeHTTP(w, r) }}
+
+// mux returns the handler of routes, each the only one of its address.
+func (s *server) mux(routes []route) *http.ServeMux {
 	mux := http.NewServeMux()
-	route := func(method, path, allow string, h http.HandlerFunc) {
-		mux.HandleFunc(method+" "+path, h)
-		mux.HandleFunc(path, s.otherMethod(allow))
+	for _, r := range routes {
+		allow := r.method
+		if allow == http.MethodGet {
+			allow += ", " + http.MethodHead
+		}
+		mux.HandleFunc(r.method+" "+r.path, func(w http.ResponseWriter, q *http.Request) { r.handler(s, w, q) })
+		mux.HandleFunc(r.path, s.otherMethod(allow))
 	}
-	route("POST", "/v1/check", "POST", s.check)
-	route("POST", "/v1/checks", "POST", s.checks)
-	route("POST", "/v1/leases", "POST", s.leases)
-	route("POST", "/v1/settle", "POST", s.settle)
-	route("GET", "/healthz", "GET, HEAD", s.health)
 	mux.HandleFunc("/", s.noRoute)
 	return mux
 }

@@ -30,7 +30,7 @@ func validate(c Config) (ps Problems) {
 	known := sizes{}
 	for _, name := range slices.Sorted(maps.Keys(c.Plans)) {
 		path := member("plans", name)
-		if !validName(name, maxName, isLower) {
+		if !ValidPlan(name) {
 			ps.add(path, "a plan's name is 1 to %d of a-z, 0-9 and -", maxName)
 		}
 		ps.checkLimits(path, c.Plans[name].Limits)
@@ -340,6 +340,9 @@ func ValidTenant(name string) bool {
 		return isWord(c) || c == '.' || c == ':' || c == '@'
 	})
 }
+
+// ValidPlan reports whether name can be a plan's: [a-z0-9-]{1,63}.
+func ValidPlan(name string) bool { return validName(name, maxName, isLower) }
 
 func validAttribute(name string) bool {
 	return validName(name, 64, func(c byte) bool { return isWord(c) || c == '.' })

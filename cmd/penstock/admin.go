@@ -17,7 +17,7 @@ import (
 // adminRoot is where administration is.
 const adminRoot = "/admin/v1/"
 
-// withAdmin puts administration and its console beside the checks.
+// withAdmin puts administration, its console and the description beside the checks.
 func withAdmin(checks http.Handler, b *backend, decider *engine.Engine, verifier *apikey.Verifier, lately *activity.Activity, log *slog.Logger) (*http.ServeMux, error) {
 	key, err := adminKey()
 	if err != nil {
@@ -37,6 +37,7 @@ func withAdmin(checks http.Handler, b *backend, decider *engine.Engine, verifier
 		Activity: lately,
 		Logger:   log,
 	}))
+	httpapi.HandleDocs(mux, log)
 	return mux, nil
 }
 

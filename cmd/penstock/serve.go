@@ -110,13 +110,13 @@ func serve(ctx context.Context, o serveOptions) error {
 		Auth:     auth,
 		Verifier: verifier,
 		Receipts: receipt.New(b.secret.value),
+		Metrics:  measured,
 		Logger:   log,
 	})
 	handler, err := withAdmin(checks, b, decider, verifier, lately, log)
 	if err != nil {
 		return err
 	}
-	handler.Handle("GET /metrics", measured)
 	listener, err := net.Listen("tcp", o.addr)
 	if err != nil {
 		return err
