@@ -65,7 +65,7 @@ func (o *office) open(change ...func(*AdminOptions)) {
 	for _, c := range change {
 		c(&options)
 	}
-	o.handler = NewAdmin(options)
+	o.handler = conforming(o.t, NewAdmin(options))
 }
 
 // furnished is an office with the plans free and pro and the tenants acme and globex.

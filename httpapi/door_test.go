@@ -58,7 +58,7 @@ func newDoor(t *testing.T, change ...func(*Options)) *door {
 	for _, c := range change {
 		c(&o)
 	}
-	d.handler = New(o)
+	d.handler = conforming(t, New(o))
 	return d
 }
 
@@ -73,7 +73,11 @@ func (d *door) Decide(_ context.Context, call engine.Call) (engine.Decision, err
 	if d.decision.At.IsZero() {
 		d.decision.At = noon
 	}
-	return d.decision, d.err
+	decision := d.decision
+	if decision.Allowed && decision.Granted == 0 {
+		decision.Granted = call.Least // no lease grants less
+	}
+	return decision, d.err
 }
 
 func (d *door) Match(_ context.Context, r quota.Request) ([]quota.Item, error) {
