@@ -24,18 +24,26 @@ var (
 // OpenAPI returns the description of all endpoints, as YAML.
 func OpenAPI() []byte { return openapiYAML }
 
-// openapiJSON is the description as JSON. It was tested that it can be made.
-var openapiJSON = sync.OnceValue(func() []byte {
-	var document any
-	if err := yaml.Unmarshal(openapiYAML, &document); err != nil {
-		panic(err)
-	}
-	data, err := json.Marshal(document, json.Deterministic(true), jsontext.EscapeForHTML(false))
-	if err != nil {
-		panic(err)
-	}
-	return data
-})
+// asJSON is the description as JSON, when it was asked for. It is no sync.OnceValue: that would
+// be made at start, and link the description into programs that never serve it.
+var asJSON struct {
+	sync.Once
+	text []byte
+}
+
+func openapiJSON() []byte {
+	asJSON.Do(func() {
+		var document any
+		err := yaml.Unmarshal(openapiYAML, &document)
+		if err == nil {
+			asJSON.text, err = json.Marshal(document, json.Deterministic(true), jsontext.EscapeForHTML(false))
+		}
+		if err != nil {
+			panic(err) // the file is in the binary, and the tests read it
+		}
+	})
+	return asJSON.text
+}
 
 // docsPolicy lets the page load what comes from here and nothing else. Scripts are files:
 // one that got into the page does not run. The viewer writes styles into the page.
