@@ -13,6 +13,7 @@ DYNAMODB_LOCAL_PORT ?= 8000
 # The linters live in a module of their own, so that the product's go.mod stays small.
 LINT_TOOL := go tool -modfile=tools/lint/go.mod
 CFN_LINT := .cache/cfn-lint/bin/cfn-lint
+SCHEMATHESIS := .cache/schemathesis/bin/schemathesis
 
 ##@ Run
 
@@ -36,7 +37,12 @@ test: ## all tests, with the race detector; fetches DynamoDB Local
 	go test -race -shuffle=on ./...
 
 .PHONY: check
-check: lint test ## exactly what CI runs: lint, then test
+check: lint test openapi ## exactly what CI runs: lint, test, then openapi
+
+# Beside the Go tests, which hold the handlers against the file as well: requests that nobody thought of.
+.PHONY: openapi
+openapi: $(SCHEMATHESIS) ## schemathesis: is every answer of penstock serve as its /openapi.json says?
+	SCHEMATHESIS=$(SCHEMATHESIS) scripts/schemathesis.sh --max-examples 50
 
 .PHONY: lint
 lint: format-check vet golangci tidy-check cfn-lint ## format, vet, golangci-lint, tidy, cfn-lint
@@ -105,12 +111,17 @@ tidy-check:
 cfn-lint: $(CFN_LINT) ## checks template.yaml
 	$(CFN_LINT) template.yaml
 
-$(CFN_LINT): tools/cfn-lint/requirements.txt
+# A Python program is installed into an environment of its own: .cache/NAME/bin/NAME.
+define python
+$(1): tools/$(2)/requirements.txt
 	@scripts/preflight.sh check
-	rm -rf .cache/cfn-lint
-	python3 -m venv .cache/cfn-lint
-	.cache/cfn-lint/bin/pip install --quiet --no-deps --requirement tools/cfn-lint/requirements.txt
-	touch $@
+	rm -rf .cache/$(2)
+	python3 -m venv .cache/$(2)
+	.cache/$(2)/bin/pip install --quiet --no-deps --requirement tools/$(2)/requirements.txt
+	touch $(1)
+endef
+$(eval $(call python,$(CFN_LINT),cfn-lint))
+$(eval $(call python,$(SCHEMATHESIS),schemathesis))
 
 # Not in lint: its database cannot be reached from everywhere, and its answer changes with the
 # day, not with the change under test.

@@ -218,9 +218,9 @@ type stranger struct {
 }
 
 func (w *whole) strangers() []stranger {
-	any, own, admin := []apikey.Scope{apikey.CheckAny}, []apikey.Scope{apikey.CheckOwn}, []apikey.Scope{apikey.Admin}
+	service, own, admin := []apikey.Scope{apikey.CheckAny}, []apikey.Scope{apikey.CheckOwn}, []apikey.Scope{apikey.Admin}
 	mint := func(o apikey.Options) string { key, _ := w.mint(o); return key }
-	revoked := func(scopes []apikey.Scope) string {
+	revoked := func(scopes ...apikey.Scope) string {
 		key, id := w.mint(apikey.Options{Scopes: scopes})
 		if _, _, err := w.config.RevokeKey(w.t.Context(), id, configstore.By{Who: "test"}); err != nil {
 			w.t.Fatal(err)
@@ -236,10 +236,10 @@ func (w *whole) strangers() []stranger {
 		{"a key that is none", "hunter2", 401, 401},
 		{"a forged key", forged, 401, 401},
 		{"an unknown key", unknown, 401, 401},
-		{"a revoked key", revoked(both), 401, 401},
+		{"a revoked key", revoked(both...), 401, 401},
 		{"an expired key", mint(apikey.Options{Scopes: both, ExpiresAt: noon}), 401, 401},
 		{"a key without a scope", mint(apikey.Options{Tenant: "acme"}), 403, 403},
-		{"a service", mint(apikey.Options{Scopes: any}), mayDo, 403},
+		{"a service", mint(apikey.Options{Scopes: service}), mayDo, 403},
 		{"the tenant", mint(apikey.Options{Scopes: own, Tenant: "acme"}), mayDo, 403},
 		{"another tenant", mint(apikey.Options{Scopes: own, Tenant: "globex"}), 403, 403},
 		{"an administrator", mint(apikey.Options{Scopes: admin}), 403, mayDo}, // the last, as it deletes what others need

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -126,9 +127,7 @@ func conforming(t *testing.T, h http.Handler) http.Handler {
 		}
 		seen := httptest.NewRecorder()
 		h.ServeHTTP(seen, r)
-		for name, values := range seen.Header() {
-			w.Header()[name] = values
-		}
+		maps.Copy(w.Header(), seen.Header())
 		w.WriteHeader(seen.Code)
 		_, _ = w.Write(seen.Body.Bytes())
 		if err := described().exchange(r, read.Bytes(), seen); err != nil {

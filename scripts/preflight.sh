@@ -2,7 +2,7 @@
 # Says what a make target needs that this machine does not have, and how to get it.
 #
 #   scripts/preflight.sh test     what make test needs
-#   scripts/preflight.sh check    what make check needs: that, and Python for cfn-lint
+#   scripts/preflight.sh check    what make check needs: that, and Python for cfn-lint and schemathesis
 #   scripts/preflight.sh --missing test|check    only the names, one a line, always succeeding
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -73,7 +73,7 @@ check_chromium() {
 check_python() {
 	# Debian's python3 comes without ensurepip, and so without venv.
 	if ! python3 -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
-		need python "Python 3.11 or later with venv, for cfn-lint" \
+		need python "Python 3.11 or later with venv, for cfn-lint and schemathesis" \
 			"Debian, Ubuntu: apt-get install python3-venv    macOS: brew install python"
 	fi
 }

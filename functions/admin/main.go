@@ -1,5 +1,6 @@
 // Command admin is the Lambda function behind /admin/v1/: tenants, plans, keys, and what
-// becomes of a call and why; and behind /console/, the page for all that.
+// becomes of a call and why; behind /console/, the page for all that; and behind /openapi.yaml
+// and /docs, which describe all endpoints.
 //
 // Its environment: PENSTOCK_STATE_TABLE and PENSTOCK_CONFIG_TABLE name the tables,
 // PENSTOCK_SECRET is what keys are signed with, and PENSTOCK_ADMIN_KEY, of 16 characters or
@@ -63,5 +64,6 @@ func newHandler() (*gateway.Handler, error) {
 		Secret:   []byte(s.secret),
 		Key:      s.adminKey,
 	}))
+	httpapi.HandleDocs(mux, nil)
 	return gateway.New(mux, nil), nil
 }
