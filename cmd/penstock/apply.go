@@ -2,85 +2,143 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
+	"net/url"
 
 	"github.com/spf13/cobra"
 
+	"github.com/seed43908478/penstock/cmd/penstock/internal/adminclient"
 	"github.com/seed43908478/penstock/configstore"
 	"github.com/seed43908478/penstock/quota"
 )
 
-// An applied configuration is one that is in the config store.
-type applied struct {
-	Version int64 `json:"version"`
-	Changed bool  `json:"changed"`
-	Plans   int   `json:"plans"`
-	Tenants int   `json:"tenants"`
+// configPath is where the whole configuration is.
+const configPath = "config"
+
+type applyOptions struct {
+	to          server
+	dryRun, yes bool
 }
 
 func newApply() *cobra.Command {
-	var asJSON bool
+	var o applyOptions
 	c := &cobra.Command{
 		Use:   "apply FILE",
-		Short: "Put plans and tenants from a file into the config table",
-		Long: "Put plans and tenants from a file into the config table, all of them or, when anything is wrong, nothing.\n" +
-			"Running instances see the change within 30 seconds.",
+		Short: "Make plans and tenants what a file says",
+		Long: "Make plans and tenants what a file says: all of them or, when anything is wrong, nothing. What the file has not\n" +
+			"is deleted, and the keys of tenants that are deleted are revoked: that is asked before. FILE - is standard\n" +
+			"input. What changes is printed first; with --dry-run only that, and the exit code is 4 when there is anything.\n" +
+			"Instances see the change within 30 seconds.",
+		Example: "  penstock apply penstock.yaml --dry-run\n" +
+			"  penstock export | sed s/free/basic/ | penstock apply - --yes",
 		Args: exactly("FILE"),
-		RunE: func(c *cobra.Command, args []string) error {
-			config, err := readConfig(args[0])
-			if err != nil {
-				return err
-			}
-			store, err := configTable(c.Context())
-			if err != nil {
-				return err
-			}
-			a, err := applyConfig(c.Context(), store, config)
-			if err != nil {
-				return err
-			}
-			return a.print(c.OutOrStdout(), asJSON)
-		},
+		RunE: func(c *cobra.Command, args []string) error { return o.to.explained(apply(c, o, args[0])) },
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	o.to.adminFlags(c)
+	f := c.Flags()
+	f.BoolVar(&o.dryRun, "dry-run", false, "only print what would change; exit code 4 when there is anything")
+	f.BoolVar(&o.yes, "yes", false, "delete without asking")
 	return c
 }
 
-func exactly(names ...string) cobra.PositionalArgs {
-	return func(c *cobra.Command, args []string) error {
-		if len(args) != len(names) {
-			return usageError{fmt.Errorf("usage: %s", c.UseLine())}
-		}
-		return nil
-	}
-}
-
-// applyConfig saves a configuration unless it is the one that is in force.
-func applyConfig(ctx context.Context, s *configstore.Store, c quota.Config) (applied, error) {
-	a, err := s.Apply(ctx, c, configstore.Precondition{}, by(), nil)
+func apply(c *cobra.Command, o applyOptions, path string) error {
+	after, err := readConfig(c.InOrStdin(), c.ErrOrStderr(), path)
 	if err != nil {
-		return applied{}, err
+		return err
 	}
-	return applied{Version: a.Version, Changed: a.Changed, Plans: len(c.Plans), Tenants: len(c.Tenants)}, nil
+	client, err := o.to.client()
+	if err != nil {
+		return err
+	}
+	s := newScreen(c)
+	before, etag, err := currentConfig(c.Context(), client)
+	if err != nil {
+		return err
+	}
+	d := configstore.Diff(before, after)
+	if !o.to.asJSON {
+		s.printDiff(before, after)
+	}
+	if o.dryRun {
+		return tryConfig(c, o, client, after, d)
+	}
+	if gone := len(d.Plans.Removed) + len(d.Tenants.Removed); gone > 0 {
+		if err := s.confirm(o.yes, "This deletes "+deleted(d)); err != nil {
+			return err
+		}
+	}
+	var a adminclient.Answer
+	err = s.working("applying "+contents(after), func() error {
+		a, err = client.Put(c.Context(), configPath, nil, etag, after)
+		return err
+	})
+	err = lost(err, "Somebody changed the configuration meanwhile, and nothing was applied: run this again to see what changes now.")
+	if err != nil {
+		return err
+	}
+	if o.to.asJSON {
+		return printAnswer(c.OutOrStdout(), a)
+	}
+	return printApplied(s.out, a, contents(after))
 }
 
-func (a applied) print(w io.Writer, asJSON bool) error {
-	if asJSON {
-		return printJSON(w, a)
+func printApplied(w io.Writer, a adminclient.Answer, what string) error {
+	var done struct {
+		Version int64
+		Changed bool
 	}
-	what := "applied as"
-	if !a.Changed {
-		what = "unchanged, it is"
+	if err := a.Decode(&done); err != nil {
+		return err
 	}
-	_, err := fmt.Fprintf(w, "%d plans, %d tenants: %s version %d\n", a.Plans, a.Tenants, what, a.Version)
+	how := "applied as"
+	if !done.Changed {
+		how = "unchanged, it is"
+	}
+	_, err := fmt.Fprintf(w, "%s: %s version %d\n", what, how, done.Version)
 	return err
 }
 
-func printJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
+// currentConfig returns the configuration of the server, and what to send when it is
+// replaced; "" when nothing was ever saved.
+func currentConfig(ctx context.Context, client *adminclient.Client) (c quota.Config, etag string, err error) {
+	a, err := client.Get(ctx, configPath, nil)
+	if err != nil {
+		return c, "", err
+	}
+	return c, a.ETag(), a.DecodeAll(&c)
+}
+
+// tryConfig has the server check the configuration, and ends with the exit code for changes.
+func tryConfig(c *cobra.Command, o applyOptions, client *adminclient.Client, after quota.Config, d configstore.Difference) error {
+	a, err := client.Put(c.Context(), configPath, url.Values{"dry_run": {"true"}}, "", after)
+	if err != nil {
+		return err
+	}
+	if o.to.asJSON {
+		err = printAnswer(c.OutOrStdout(), a)
+	} else if d.Empty() {
+		_, err = fmt.Fprintf(c.OutOrStdout(), "%s: nothing would change\n", contents(after))
+	}
+	if err == nil && !d.Empty() {
+		return exitError(exitChanges)
+	}
+	return err
+}
+
+// contents returns "2 plans, 1 tenant".
+func contents(c quota.Config) string {
+	return things(len(c.Plans), "plan") + ", " + things(len(c.Tenants), "tenant")
+}
+
+// deleted says what a difference removes.
+func deleted(d configstore.Difference) string {
+	plans, tenants := d.Plans.Removed, d.Tenants.Removed
+	switch {
+	case len(tenants) == 0:
+		return things(len(plans), "plan")
+	case len(plans) == 0:
+		return things(len(tenants), "tenant") + ", and revokes their keys"
+	}
+	return things(len(plans), "plan") + " and " + things(len(tenants), "tenant") + ", and revokes their keys"
 }

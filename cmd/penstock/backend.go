@@ -171,7 +171,7 @@ func configure(ctx context.Context, store *configstore.Store, path string) (from
 		}
 		from = "built-in example"
 	}
-	a, err := applyConfig(ctx, store, c)
+	a, err := store.Apply(ctx, c, configstore.Precondition{}, by(), nil)
 	if err != nil {
 		return "", err
 	}

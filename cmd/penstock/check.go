@@ -1,13 +1,9 @@
 package main
 
 import (
-	"bytes"
-	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
-	"net/http"
 	"strings"
 	"time"
 
@@ -15,12 +11,9 @@ import (
 )
 
 type checkOptions struct {
-	to         server
-	subject    string
-	attributes map[string]string
-	cost       int64
-	maxWait    time.Duration
-	asJSON     bool
+	to      server
+	asked   asked
+	maxWait time.Duration
 }
 
 func newCheck() *cobra.Command {
@@ -33,22 +26,44 @@ func newCheck() *cobra.Command {
 			"  penstock check acme 'POST /exports' --cost 0        # only look",
 		Args: exactly("TENANT", "RESOURCE"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return check(c.Context(), c.OutOrStdout(), o, args[0], args[1])
+			return o.to.explained(check(c.Context(), c.OutOrStdout(), o, args[0], args[1]))
 		},
 	}
 	o.to.flags(c)
-	f := c.Flags()
-	f.StringVar(&o.subject, "subject", "", "who calls, as user:42")
-	f.StringToStringVar(&o.attributes, "attribute", nil, "what else is known of the call, as ip=203.0.113.9")
-	f.Int64Var(&o.cost, "cost", 1, "how many permits; 0 only looks")
-	f.DurationVar(&o.maxWait, "max-wait", 0, "how long the call would wait for permits, at most 30s")
-	f.BoolVar(&o.asJSON, "json", false, "print the answer as it came, with the receipt")
+	o.asked.flags(c)
+	c.Flags().Int64Var(&o.asked.cost, "cost", 1, "how many permits; 0 only looks")
+	c.Flags().DurationVar(&o.maxWait, "max-wait", 0, "how long the call would wait for permits, at most 30s")
 	return c
+}
+
+// What is asked about a call, beside tenant and resource.
+type asked struct {
+	subject    string
+	attributes map[string]string
+	cost       int64
+}
+
+func (a *asked) flags(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&a.subject, "subject", "", "who calls, as user:42")
+	f.StringToStringVar(&a.attributes, "attribute", nil, "what else is known of the call, as ip=203.0.113.9")
+}
+
+// body is what a check sends.
+func (a *asked) body(tenant, resource string, maxWait time.Duration) any {
+	return struct {
+		Tenant     string            `json:"tenant"`
+		Resource   string            `json:"resource"`
+		Subject    string            `json:"subject,omitempty"`
+		Attributes map[string]string `json:"attributes,omitempty"`
+		Cost       int64             `json:"cost"`
+		MaxWait    int64             `json:"max_wait_ms,omitempty"`
+	}{tenant, resource, a.subject, a.attributes, a.cost, (maxWait + time.Millisecond - 1).Milliseconds()}
 }
 
 // An answer is what of a check's answer is printed.
 type answer struct {
-	Allowed    bool   `json:"allowed"`
+	Allowed    *bool  `json:"allowed"`
 	Limit      string `json:"limit"`
 	Remaining  int64  `json:"remaining"`
 	RetryAfter int64  `json:"retry_after_ms"`
@@ -57,36 +72,27 @@ type answer struct {
 	Source     string `json:"source"`
 	Degraded   string `json:"degraded"`
 	Never      bool   `json:"never"`
-	Detail     string `json:"detail"`
-	Title      string `json:"title"`
 }
 
 func check(ctx context.Context, out io.Writer, o checkOptions, tenant, resource string) error {
-	body, err := json.Marshal(struct {
-		Tenant     string            `json:"tenant"`
-		Resource   string            `json:"resource"`
-		Subject    string            `json:"subject,omitempty"`
-		Attributes map[string]string `json:"attributes,omitempty"`
-		Cost       int64             `json:"cost"`
-		MaxWait    int64             `json:"max_wait_ms,omitempty"`
-	}{tenant, resource, o.subject, o.attributes, o.cost, (o.maxWait + time.Millisecond - 1).Milliseconds()})
+	answered, err := o.to.post(ctx, "/v1/check", o.asked.body(tenant, resource, o.maxWait))
 	if err != nil {
 		return err
 	}
+	// A refusal is an answer that says allowed: false; other problems do not say.
 	var a answer
-	status, data, err := o.to.post(ctx, "/v1/check", body, &a)
-	if err != nil {
+	if err := answered.Decode(&a); err != nil {
 		return err
 	}
-	if status != http.StatusOK && status != http.StatusTooManyRequests && status != http.StatusServiceUnavailable {
-		return fmt.Errorf("%s", cmp.Or(a.Detail, a.Title, http.StatusText(status)))
+	if a.Allowed == nil {
+		return answered.Problem()
 	}
-	if o.asJSON {
-		_, err = out.Write(append(bytes.TrimSpace(data), '\n'))
+	if o.to.asJSON {
+		err = printAnswer(out, answered)
 	} else {
 		_, err = fmt.Fprintln(out, a)
 	}
-	if err == nil && !a.Allowed {
+	if err == nil && !*a.Allowed {
 		return exitError(exitRefused)
 	}
 	return err
@@ -96,9 +102,9 @@ func check(ctx context.Context, out io.Writer, o checkOptions, tenant, resource 
 func (a answer) String() string {
 	var b strings.Builder
 	switch {
-	case a.Allowed && a.Limit == "":
+	case *a.Allowed && a.Limit == "":
 		b.WriteString("allowed: no limit applies")
-	case a.Allowed:
+	case *a.Allowed:
 		fmt.Fprintf(&b, "allowed: %d left of %s", a.Remaining, a.Limit)
 	case a.Never:
 		fmt.Fprintf(&b, "refused for ever: more than %s can hold", a.Limit)

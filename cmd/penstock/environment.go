@@ -37,16 +37,7 @@ func aws(ctx context.Context) (*dynamodb.Client, error) {
 	return client, nil
 }
 
-// configTable is the configuration in the config table.
-func configTable(ctx context.Context) (*configstore.Store, error) {
-	client, err := aws(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return configstore.New(dynamo.NewConfigTable(client, tables().Config), configstore.Options{}), nil
-}
-
-// by is who makes a change on this command line: "alice@laptop".
+// by is who has a server make a change at its start: "alice@laptop".
 func by() configstore.By {
 	who, host := "somebody", "somewhere"
 	if u, err := user.Current(); err == nil {
@@ -58,23 +49,6 @@ func by() configstore.By {
 	return configstore.By{Who: who + "@" + host}
 }
 
-// readConfig reads and checks a configuration file. Its errors begin with file and line,
-// and so do warnings, which go to standard error.
-func readConfig(path string) (quota.Config, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return quota.Config{}, err
-	}
-	c, warnings, err := quota.CheckYAML(data)
-	for _, w := range warnings {
-		fmt.Fprintln(os.Stderr, "warning: "+w.In(path))
-	}
-	if problems, ok := errors.AsType[quota.Problems](err); ok {
-		return quota.Config{}, fmt.Errorf("the configuration has errors:\n%s", problems.In(path))
-	}
-	return c, err
-}
-
 // findConfig reads the named file, else penstock.yaml here, else returns the example.
 func findConfig(path string) (c quota.Config, from string, err error) {
 	if path == "" {
@@ -83,6 +57,6 @@ func findConfig(path string) (c quota.Config, from string, err error) {
 		}
 		path = defaultConfig
 	}
-	c, err = readConfig(path)
+	c, err = readConfig(os.Stdin, os.Stderr, path)
 	return c, path, err
 }

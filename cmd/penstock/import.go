@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -91,14 +90,6 @@ func importFile(in io.Reader, out, notesTo io.Writer, f format, o importOptions,
 		return fmt.Errorf("%s could not be expressed (--strict)", things(n, "thing"))
 	}
 	return nil
-}
-
-// readFile reads a file, or standard input when it is called -.
-func readFile(in io.Reader, path string) ([]byte, error) {
-	if path != "-" {
-		return os.ReadFile(path)
-	}
-	return io.ReadAll(in)
 }
 
 func printImported(out, notesTo io.Writer, f format, o importOptions, path string, config quota.Config, notes []migrate.Note) error {

@@ -13,39 +13,25 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Exit codes.
-const (
-	exitFailed  = 1 // it could not be done; stderr says why
-	exitUsage   = 2 // the command line is wrong
-	exitRefused = 3 // check: the answer is no
-)
-
 func main() { os.Exit(run()) }
 
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err := newRoot().ExecuteContext(ctx)
+	return execute(ctx, newRoot())
+}
+
+// execute runs the command, says what went wrong, and returns the exit code.
+func execute(ctx context.Context, root *cobra.Command) int {
+	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return 0
 	}
-	if code, ok := errors.AsType[exitError](err); ok {
-		return int(code)
+	if _, silent := errors.AsType[exitError](err); !silent {
+		fmt.Fprintln(root.ErrOrStderr(), "penstock:", err)
 	}
-	fmt.Fprintln(os.Stderr, "penstock:", err)
-	if _, ok := errors.AsType[usageError](err); ok {
-		return exitUsage
-	}
-	return exitFailed
+	return exitCode(err)
 }
-
-// exitError ends the program with a code, when all has been said.
-type exitError int
-
-func (e exitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
-
-// usageError is a mistake on the command line.
-type usageError struct{ error }
 
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
@@ -57,8 +43,48 @@ func newRoot() *cobra.Command {
 		SilenceErrors: true,
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usageError{fmt.Errorf("%w (penstock %s --help says more)", err, c.Name())}
+		return usageError{fmt.Errorf("%w (%s --help says more)", err, c.CommandPath())}
 	})
-	root.AddCommand(newServe(), newCheck(), newSettle(), newApply(), newKeys(), newTables(), newBench(), newImport())
+	root.AddCommand(
+		newServe(), newCheck(), newSettle(),
+		newApply(), newExport(), newTenants(), newPlans(), newKeys(), newUsage(), newReset(), newAudit(), newExplain(),
+		newTables(), newBench(), newImport(), newExitCodes(),
+	)
 	return root
+}
+
+// group returns a command that only has others.
+func group(name, short string, verbs ...*cobra.Command) *cobra.Command {
+	c := &cobra.Command{
+		Use:   name,
+		Short: short,
+		Args:  cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError{fmt.Errorf("%s has no %q (%s --help says what it has)", c.CommandPath(), args[0], c.CommandPath())}
+			}
+			return c.Help()
+		},
+	}
+	c.AddCommand(verbs...)
+	return c
+}
+
+func exactly(names ...string) cobra.PositionalArgs { return between(len(names), len(names)) }
+
+// between allows so many arguments.
+func between(least, most int) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) < least || len(args) > most {
+			return usageError{fmt.Errorf("usage: %s", c.UseLine())}
+		}
+		return nil
+	}
+}
+
+func noArgs(c *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usageError{fmt.Errorf("%s takes no argument %q", c.CommandPath(), args[0])}
+	}
+	return nil
 }

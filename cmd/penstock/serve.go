@@ -62,13 +62,6 @@ func newServe() *cobra.Command {
 	return c
 }
 
-func noArgs(c *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usageError{fmt.Errorf("%s takes no argument %q", c.CommandPath(), args[0])}
-	}
-	return nil
-}
-
 func serve(ctx context.Context, o serveOptions) error {
 	level := slog.LevelInfo
 	if o.verbose {

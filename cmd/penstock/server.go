@@ -1,51 +1,103 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/seed43908478/penstock/cmd/penstock/internal/adminclient"
 )
 
 // A server is a Penstock to call.
-type server struct{ url, key string }
-
-func (s *server) flags(c *cobra.Command) {
-	f := c.Flags()
-	f.StringVar(&s.url, "url", cmp.Or(os.Getenv("PENSTOCK_URL"), "http://127.0.0.1:8080"), "where Penstock is; PENSTOCK_URL sets the default")
-	f.StringVar(&s.key, "key", "", "key to call with (default PENSTOCK_KEY)")
+type server struct {
+	url, key string
+	// keys are the variables that may have the key, the first that is set.
+	keys   []string
+	asJSON bool
 }
 
-// post sends a body, and returns the answer as it came and in the form that is given.
-func (s *server) post(ctx context.Context, path string, body []byte, answer any) (status int, data []byte, err error) {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimRight(s.url, "/")+path, bytes.NewReader(body))
+// flags are those of a command that calls with a key of PENSTOCK_KEY.
+func (s *server) flags(c *cobra.Command) { s.flagsOf(c, "PENSTOCK_KEY") }
+
+// adminFlags are those of a command that administers.
+func (s *server) adminFlags(c *cobra.Command) { s.flagsOf(c, "PENSTOCK_ADMIN_KEY", "PENSTOCK_KEY") }
+
+func (s *server) flagsOf(c *cobra.Command, keys ...string) {
+	s.keys = keys
+	f := c.Flags()
+	f.StringVar(&s.url, "url", cmp.Or(os.Getenv("PENSTOCK_URL"), "http://127.0.0.1:8080"), "where Penstock is; PENSTOCK_URL sets the default")
+	f.StringVar(&s.key, "key", "", "key to call with (default "+strings.Join(keys, ", else ")+")")
+	f.BoolVar(&s.asJSON, "json", false, "print the answer as it came, in JSON")
+}
+
+// keyIn returns the key, and where it was found.
+func (s *server) keyIn() (key, where string) {
+	if s.key != "" {
+		return s.key, "--key"
+	}
+	for _, name := range s.keys {
+		if key := os.Getenv(name); key != "" {
+			return key, name
+		}
+	}
+	return "", ""
+}
+
+func (s *server) client() (*adminclient.Client, error) {
+	u, err := url.Parse(s.url)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, usageError{fmt.Errorf("--url %q is no address: write it as http://127.0.0.1:8080", s.url)}
+	}
+	key, _ := s.keyIn()
+	return &adminclient.Client{URL: s.url, Key: key}, nil
+}
+
+// post sends a body to one of the doors that decide, once: whatever it answers is an answer.
+func (s *server) post(ctx context.Context, path string, body any) (adminclient.Answer, error) {
+	client, err := s.client()
 	if err != nil {
-		return 0, nil, usageError{err}
+		return adminclient.Answer{}, err
 	}
-	r.Header.Set("Content-Type", "application/json")
-	if key := cmp.Or(s.key, os.Getenv("PENSTOCK_KEY")); key != "" {
-		r.Header.Set("Authorization", "Bearer "+key)
-	}
-	resp, err := http.DefaultClient.Do(r)
+	data, err := json.Marshal(body)
 	if err != nil {
-		return 0, nil, fmt.Errorf("%w (is penstock serve running? --url says where)", err)
+		return adminclient.Answer{}, err
 	}
-	defer resp.Body.Close()
-	if data, err = io.ReadAll(io.LimitReader(resp.Body, 1<<20)); err != nil {
-		return 0, nil, err
+	return client.Send(ctx, adminclient.Request{Method: http.MethodPost, Path: path, Body: data})
+}
+
+// explained adds what to do to an error of a call.
+func (s *server) explained(err error) error {
+	p, answered := errors.AsType[*adminclient.Problem](err)
+	unreachable, notSent := errors.AsType[*url.Error](err)
+	switch {
+	case notSent:
+		return fmt.Errorf("%s cannot be reached: %w (is penstock serve running? --url says where)", s.url, unreachable.Err)
+	case answered && (p.Status == http.StatusUnauthorized || p.Status == http.StatusForbidden):
+		return fmt.Errorf("%w\n%s", err, s.remedy(p.Status))
 	}
-	if err := json.Unmarshal(data, answer); err != nil {
-		return 0, nil, fmt.Errorf("%s is not Penstock: it answered %d and no JSON", s.url, resp.StatusCode)
+	return err
+}
+
+// remedy says what to do about a key that is refused.
+func (s *server) remedy(status int) string {
+	_, where := s.keyIn()
+	wanted := "one with the scope check:any, or the tenant's own"
+	if s.keys[0] == "PENSTOCK_ADMIN_KEY" {
+		wanted = "one with the scope admin, or the PENSTOCK_ADMIN_KEY that the server has; penstock serve prints one when it has none"
 	}
-	return resp.StatusCode, data, nil
+	switch {
+	case where == "":
+		return fmt.Sprintf("No key was sent: give --key, or set %s. It must be %s.", s.keys[0], wanted)
+	case status == http.StatusForbidden:
+		return fmt.Sprintf("The key in %s is not enough: it must be %s.", where, wanted)
+	}
+	return fmt.Sprintf("The key in %s is none that this server knows, or does not work any more: it must be %s.", where, wanted)
 }

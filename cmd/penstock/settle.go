@@ -1,22 +1,18 @@
 package main
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 
 	"github.com/spf13/cobra"
 )
 
 type settleOptions struct {
-	to     server
-	cost   int64
-	asJSON bool
+	to   server
+	cost int64
 }
 
 func newSettle() *cobra.Command {
@@ -41,13 +37,11 @@ func newSettle() *cobra.Command {
 					return err
 				}
 			}
-			return settle(c.Context(), c.OutOrStdout(), o, receipt)
+			return o.to.explained(settle(c.Context(), c.OutOrStdout(), o, receipt))
 		},
 	}
 	o.to.flags(c)
-	f := c.Flags()
-	f.Int64Var(&o.cost, "cost", 0, "how many permits it did cost; 0 gives all back")
-	f.BoolVar(&o.asJSON, "json", false, "print the answer as it came")
+	c.Flags().Int64Var(&o.cost, "cost", 0, "how many permits it did cost; 0 gives all back")
 	return c
 }
 
@@ -73,30 +67,27 @@ type settled struct {
 	Charged int64  `json:"charged"`
 	Repeat  bool   `json:"repeat"`
 	Outcome string `json:"outcome"`
-	Detail  string `json:"detail"`
-	Title   string `json:"title"`
 }
 
 func settle(ctx context.Context, out io.Writer, o settleOptions, receipt string) error {
-	body, err := json.Marshal(struct {
+	answered, err := o.to.post(ctx, "/v1/settle", struct {
 		Receipt string `json:"receipt"`
 		Cost    int64  `json:"cost"`
 	}{receipt, o.cost})
 	if err != nil {
 		return err
 	}
-	var a settled
-	status, data, err := o.to.post(ctx, "/v1/settle", body, &a)
-	switch {
-	case err != nil:
-		return err
-	case status != http.StatusOK:
-		return errors.New(cmp.Or(a.Detail, a.Title, http.StatusText(status)))
-	case o.asJSON:
-		_, err = out.Write(append(bytes.TrimSpace(data), '\n'))
-	default:
-		_, err = fmt.Fprintln(out, a)
+	if p := answered.Problem(); p != nil {
+		return p
 	}
+	if o.to.asJSON {
+		return printAnswer(out, answered)
+	}
+	var a settled
+	if err := answered.Decode(&a); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(out, a)
 	return err
 }
 
