@@ -118,17 +118,19 @@ func TestOfWhoHasNoKey(t *testing.T) {
 func TestWhatIsWrongOnTheCommandLine(t *testing.T) {
 	s := open(t)
 	for says, args := range map[string][]string{
-		"usage: penstock tenants get NAME":                            {"tenants", "get"},
-		"usage: penstock usage TENANT":                                {"usage", "a", "b"},
-		`penstock tenants has no "lst"`:                               {"tenants", "lst"},
-		"say what it is to be":                                        {"tenants", "set", "acme"},
-		"say what it is to be: either a FILE, or --limit":             {"plans", "set", "a", "-", "--limit", "name: a"},
-		"--limit must not be negative":                                {"audit", "--limit", "-1"},
-		"is no address: write it as":                                  {"plans", "list", "--url", "127.0.0.1:8080"},
-		`limits[0].qouta: is unknown: remove it; there are`:           {"plans", "set", "a", "--limit", "name: a, qouta: 1"},
-		"--remove-limit none: there is no such limit":                 {"tenants", "set", "acme", "--remove-limit", "none"},
-		"say either a NAME or --none":                                 {"plans", "default", "free", "--none"},
-		"unknown flag: --nme (penstock keys create --help says more)": {"keys", "create", "--nme"},
+		"usage: penstock tenants get NAME":                                 {"tenants", "get"},
+		"usage: penstock usage TENANT":                                     {"usage", "a", "b"},
+		`penstock has no "tenant" (did you mean tenants?)`:                 {"tenant", "list"},
+		`penstock has no "zzzzzzzz" (penstock --help says what it has)`:    {"zzzzzzzz"},
+		`penstock tenants has no "lst" (did you mean list or get or set?)`: {"tenants", "lst"},
+		"say what it is to be":                                             {"tenants", "set", "acme"},
+		"say what it is to be: either a FILE, or --limit":                  {"plans", "set", "a", "-", "--limit", "name: a"},
+		"--limit must not be negative":                                     {"audit", "--limit", "-1"},
+		"is no address: write it as":                                       {"plans", "list", "--url", "127.0.0.1:8080"},
+		`limits[0].qouta: is unknown: remove it; there are`:                {"plans", "set", "a", "--limit", "name: a, qouta: 1"},
+		"--remove-limit none: there is no such limit":                      {"tenants", "set", "acme", "--remove-limit", "none"},
+		"say either a NAME or --none":                                      {"plans", "default", "free", "--none"},
+		"unknown flag: --nme (penstock keys create --help says more)":      {"keys", "create", "--nme"},
 	} {
 		s.fails(exitUsage, says, args...)
 	}
@@ -152,7 +154,7 @@ func TestCompletionsComeFromTheServer(t *testing.T) {
 	s := open(t)
 	for want, args := range map[string][]string{
 		"acme\n:4\n":         {"tenants", "get", "a"},
-		"acme\nglobex\n:4\n": {"usage", ""},
+		"acme\nglobex\n:4\n": {"check", ""},
 		"free\npro\n:4\n":    {"tenants", "set", "acme", "--plan", ""},
 		"pro\n:4\n":          {"plans", "delete", "p"},
 		":4\n":               {"plans", "get", "free", ""},
@@ -161,4 +163,62 @@ func TestCompletionsComeFromTheServer(t *testing.T) {
 	}
 	s.env = []string{"PENSTOCK_URL=http://127.0.0.1:1"}
 	s.prints(":4\n", "__complete", "tenants", "get", "")
+}
+
+const bucketAndLog = `plans:
+  free:
+    limits:
+      - {name: per-user, by: [subject], algorithm: token_bucket, quota: 2, period: hour}
+      - {name: daily, algorithm: fixed_window, quota: 10, period: day}
+      - {name: exports, match: {resource: "POST /exports*"}, by: [attributes.ip], algorithm: sliding_window_log, quota: 5, period: hour}
+tenants: {acme: {plan: free}}
+`
+
+func TestUsageExplainAndReset(t *testing.T) {
+	s := open(t, bucketAndLog)
+	for range 3 {
+		s.run("check", "acme", "GET /", "--subject", "user:42")
+	}
+	s.prints(`tenant acme, plan free, TIME
+LIMIT  USED  LEFT  OF  WHOLE IN  FROM
+daily  2  8  10  DURATION  plan
+per-user counts by subject: name whose with --subject
+exports counts by attributes.ip: name whose with --attribute ip=…
+`, "usage", "acme")
+	s.prints(`tenant acme, plan free, TIME
+LIMIT  USED  LEFT  OF  WHOLE IN  FROM
+per-user  2  0  2  DURATION  plan  full, again in DURATION
+daily  2  8  10  DURATION  plan
+exports  0  5  5  0s  plan
+`, "usage", "acme", "--subject", "user:42", "--attribute", "ip=1.2.3.4")
+	s.prints(`GET / by user:42: refused by per-user, passes in DURATION.
+Tenant acme has plan free (version VERSION of the configuration).
+
+per-user: token_bucket, 2 per DURATION, by subject
+  from the plan; apply by SOMEBODY at TIME
+  2 of 2 used: 1 too few, passes in DURATION
+
+daily: fixed_window, 10 per DURATION
+  from the plan; apply by SOMEBODY at TIME
+  2 of 10 used: passes
+
+exports: sliding_window_log, 5 per DURATION, by attributes.ip
+  from the plan; apply by SOMEBODY at TIME
+  does not match: resource "GET /" does not match "POST /exports*"
+`, "explain", "acme", "GET /", "--subject", "user:42")
+	if got := s.ok("explain", "acme", "GET /", "--json"); !strings.Contains(got, `"allowed":true`) {
+		t.Error(got)
+	}
+	if got := s.ok("usage", "acme", "--json"); !strings.HasPrefix(got, `{"tenant":"acme","plan":"free"`) {
+		t.Error(got)
+	}
+
+	s.fails(exitUsage, "This resets counts of tenant acme: add --yes", "reset", "acme", "--subject", "user:42")
+	s.prints("reset: per-user; every instance knows within 10s\n", "reset", "acme", "--subject", "user:42", "--yes")
+	s.prints("allowed: 1 left of per-user\n", "check", "acme", "GET /", "--subject", "user:42")
+	s.prints("reset: daily; every instance knows within 10s\n", "reset", "acme", "--limit", "daily", "--yes")
+	s.prints("reset: per-user, daily, exports; every instance knows within 30s\n", "reset", "acme", "--yes")
+	s.fails(exitFailed, "limit: is none that this tenant has", "reset", "acme", "--limit", "none", "--yes")
+	s.fails(exitNotFound, "", "usage", "nobody")
+	s.fails(exitNotFound, "", "explain", "nobody", "GET /")
 }

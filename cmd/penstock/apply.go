@@ -106,7 +106,8 @@ func currentConfig(ctx context.Context, client *adminclient.Client) (c quota.Con
 	if err != nil {
 		return c, "", err
 	}
-	return c, a.ETag(), a.DecodeAll(&c)
+	err = a.DecodeAll(&c)
+	return c, a.ETag(), err
 }
 
 // tryConfig has the server check the configuration, and ends with the exit code for changes.

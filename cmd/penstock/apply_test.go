@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -10,6 +11,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/seed43908478/penstock/quota"
 )
 
 const changedConfig = `plans:
@@ -29,30 +32,16 @@ func TestApplySaysWhatChanges(t *testing.T) {
 	diff := `plans
   + trial
   ~ free
-      limits.daily.algorithm: token_bucket → none
-      limits.daily.period: day → none
-      limits.daily.quota: 1000 → none
+      limits.daily: removed
       limits.exports.quota: 5 → 6
-      limits.new.algorithm: token_bucket
-      limits.new.period: 1s
-      limits.new.quota: 1
-      limits.per-ip.algorithm: token_bucket → none
-      limits.per-ip.by: ["attributes.ip"] → none
-      limits.per-ip.match: {"attributes":{"ip":"*"}} → none
-      limits.per-ip.period: minute → none
-      limits.per-ip.quota: 100 → none
-      limits.per-user.algorithm: token_bucket → none
-      limits.per-user.burst: 20 → none
-      limits.per-user.by: ["subject"] → none
-      limits.per-user.period: 1s → none
-      limits.per-user.quota: 10 → none
+      limits.new: added, algorithm: token_bucket, period: 1s, quota: 1
+      limits.per-ip: removed
+      limits.per-user: removed
   - pro
 tenants
   ~ acme
-      limits.daily.algorithm: token_bucket → none
-      limits.daily.period: day → none
-      limits.daily.quota: 2000 → none
       plan: free → trial
+      limits.daily: removed
   - globex
 default_plan: free
 `
@@ -124,6 +113,39 @@ func TestWhatIsExportedIsAppliedUnchanged(t *testing.T) {
 		if a, b := s.ok("export", "--json"), other.ok("export", "--json"); a != b {
 			t.Errorf("%s\nis not\n%s", a, b)
 		}
+	}
+}
+
+func TestWhatChangesIsSaidByMember(t *testing.T) {
+	for _, c := range []struct{ before, after, want string }{
+		{"", "", ""},
+		{"{name: a, quota: 1}", "{name: a, quota: 2}", "limits.a.quota: 1 → 2"},
+		{"{name: a, quota: 1, burst: 5}", "{name: a, quota: 1}", "limits.a.burst: 5 → none"},
+		{"{name: a, by: [subject]}", "{name: a, by: [resource]}", `limits.a.by: ["subject"] → ["resource"]`},
+		{"{name: a}, {name: b}", "{name: b}, {name: a}", "limits: in another order, b, a"},
+	} {
+		plans := make([]quota.Plan, 2)
+		for i, text := range []string{c.before, c.after} {
+			var err error
+			if plans[i], err = quota.ReadPlanYAML([]byte("limits: [" + text + "]")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := strings.Join(memberDiff(plans[0], plans[1]), "; "); got != c.want {
+			t.Errorf("%s to %s: %q, want %q", c.before, c.after, got, c.want)
+		}
+	}
+}
+
+func TestManyNamesAreCounted(t *testing.T) {
+	s := open(t)
+	var many strings.Builder
+	for i := range 25 {
+		fmt.Fprintf(&many, "  t%02d: {plan: free}\n", i)
+	}
+	r := s.with("plans: {free: {}}\ntenants:\n"+many.String(), "apply", "-", "--dry-run")
+	if !strings.Contains(r.out, "  + t19  plan: free\n  + 5 more\n") {
+		t.Error(r.out)
 	}
 }
 

@@ -29,6 +29,7 @@ func newCheck() *cobra.Command {
 			return o.to.explained(check(c.Context(), c.OutOrStdout(), o, args[0], args[1]))
 		},
 	}
+	c.ValidArgsFunction = firstArg(o.to.names(tenantsPath), false)
 	o.to.flags(c)
 	o.asked.flags(c)
 	c.Flags().Int64Var(&o.asked.cost, "cost", 1, "how many permits; 0 only looks")

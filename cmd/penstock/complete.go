@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"net/url"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,6 +27,8 @@ func (s *server) names(collection string) cobra.CompletionFunc {
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
+		// Also where a lesser key is called with: names are told to administrators only.
+		client.Key = cmp.Or(s.key, os.Getenv("PENSTOCK_ADMIN_KEY"), client.Key)
 		ctx, cancel := context.WithTimeout(c.Context(), completionTime)
 		defer cancel()
 		list, err := client.List(ctx, collection, url.Values{"prefix": {typed}}, mostCompletions)

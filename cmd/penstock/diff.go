@@ -35,8 +35,13 @@ func printNames[T any](s screen, of string, n configstore.Names, before, after m
 	fmt.Fprintln(s.out, of)
 	each := func(sign string, colour text.Color, names []string, details func(name string) []string) {
 		for _, name := range names[:min(mostNames, len(names))] {
+			said := details(name)
+			if len(said) == 1 {
+				fmt.Fprintln(s.out, s.colour(colour, "  "+sign+" "+name)+"  "+printable(said[0]))
+				continue
+			}
 			fmt.Fprintln(s.out, s.colour(colour, "  "+sign+" "+name))
-			for _, detail := range details(name) {
+			for _, detail := range said {
 				fmt.Fprintln(s.out, "      "+printable(detail))
 			}
 		}
@@ -51,19 +56,50 @@ func printNames[T any](s screen, of string, n configstore.Names, before, after m
 }
 
 // memberDiff says which members make after of before: "plan: free → pro",
-// "limits.daily.quota: 1000 → 2000". Limits are told apart by their names, and one
-// that comes is said in one line.
-func memberDiff(before, after any) (lines []string) {
-	was, is := members(before), members(after)
-	for _, path := range slices.Sorted(maps.Keys(merged(was, is))) {
-		if was[path] != is[path] {
-			lines = append(lines, path+": "+arrow(was[path], is[path]))
+// "limits.daily.quota: 1000 → 2000". Limits are told apart by their names.
+func memberDiff(before, after any) []string {
+	was, is := asObject(before), asObject(after)
+	oldLimits, newLimits := takeLimits(was), takeLimits(is)
+	lines := changes("", was, is)
+	for _, name := range names(oldLimits, newLimits) {
+		one, existed := oldLimits[name]
+		other, exists := newLimits[name]
+		path := "limits." + name
+		switch {
+		case !exists:
+			lines = append(lines, path+": removed")
+		case !existed:
+			lines = append(lines, path+": added, "+strings.Join(changes("", nil, other), ", "))
+		default:
+			lines = append(lines, changes(path+".", one, other)...)
 		}
 	}
-	if one, other := limitNames(before), limitNames(after); len(lines) == 0 && !slices.Equal(one, other) {
-		lines = append(lines, "limits: in another order: "+strings.Join(other, ", "))
+	if len(lines) == 0 {
+		if one, other := limitNames(before), limitNames(after); !slices.Equal(one, other) {
+			lines = append(lines, "limits: in another order, "+strings.Join(other, ", "))
+		}
 	}
 	return lines
+}
+
+// changes says which members of an object differ.
+func changes(path string, was, is map[string]any) (lines []string) {
+	for _, name := range names(was, is) {
+		if one, other := inWords(was[name]), inWords(is[name]); one != other {
+			lines = append(lines, path+name+": "+arrow(one, other))
+		}
+	}
+	return lines
+}
+
+// names are those of two objects, in order.
+func names[T any](a, b map[string]T) []string {
+	all := maps.Clone(b)
+	if all == nil {
+		all = map[string]T{}
+	}
+	maps.Copy(all, a)
+	return slices.Sorted(maps.Keys(all))
 }
 
 func arrow(was, is string) string {
@@ -76,38 +112,16 @@ func arrow(was, is string) string {
 	return was + " → " + is
 }
 
-func merged(a, b map[string]string) map[string]string {
-	m := maps.Clone(a)
-	maps.Copy(m, b)
-	return m
-}
-
-// members are the members of an object by path: those of limits by the limit's name.
-func members(v any) map[string]string {
-	object := asObject(v)
-	all := map[string]string{}
-	for name, value := range object {
-		if name != "limits" {
-			all[name] = inWords(value)
-		}
-	}
-	for name, l := range limitsOf(object) {
-		path := "limits." + name
-		for member, value := range l {
-			if member != "name" {
-				all[path+"."+member] = inWords(value)
-			}
-		}
-	}
-	return all
-}
-
-func limitsOf(object map[string]any) map[string]map[string]any {
+// takeLimits takes the limits out of an object, by their names and without them.
+func takeLimits(object map[string]any) map[string]map[string]any {
 	all := map[string]map[string]any{}
 	list, _ := object["limits"].([]any)
+	delete(object, "limits")
 	for _, l := range list {
 		if l, ok := l.(map[string]any); ok {
-			all[inWords(l["name"])] = l
+			name := inWords(l["name"])
+			delete(l, "name")
+			all[name] = l
 		}
 	}
 	return all
@@ -135,8 +149,11 @@ func asObject(v any) (object map[string]any) {
 	return object
 }
 
-// inWords is a text without quotes, and else JSON.
+// inWords is a text without quotes, and else JSON; "" of what is not there.
 func inWords(v any) string {
+	if v == nil {
+		return ""
+	}
 	if s, ok := v.(string); ok {
 		return s
 	}

@@ -50,7 +50,7 @@ func exitCode(err error) int {
 	if _, ok := errors.AsType[usageError](err); ok {
 		return exitUsage
 	}
-	p, ok := errors.AsType[*adminclient.Problem](err)
+	p, ok := errors.AsType[*adminclient.ProblemError](err)
 	if !ok {
 		return exitFailed
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -18,6 +19,7 @@ func main() { os.Exit(run()) }
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // who asks a second time does not wait
 	return execute(ctx, newRoot())
 }
 
@@ -34,22 +36,17 @@ func execute(ctx context.Context, root *cobra.Command) int {
 }
 
 func newRoot() *cobra.Command {
-	root := &cobra.Command{
-		Use:   "penstock",
-		Short: "An exact, multi-tenant rate limiter",
-		Long: "Penstock is an exact, multi-tenant rate limiter: API Gateway, Lambda, one conditional write to DynamoDB.\n" +
-			"Here the whole of it runs in one process: penstock serve.",
-		SilenceUsage:  true,
-		SilenceErrors: true,
-	}
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usageError{fmt.Errorf("%w (%s --help says more)", err, c.CommandPath())}
-	})
-	root.AddCommand(
+	root := group("penstock", "An exact, multi-tenant rate limiter",
 		newServe(), newCheck(), newSettle(),
 		newApply(), newExport(), newTenants(), newPlans(), newKeys(), newUsage(), newReset(), newAudit(), newExplain(),
 		newTables(), newBench(), newImport(), newExitCodes(),
 	)
+	root.Long = "Penstock is an exact, multi-tenant rate limiter: API Gateway, Lambda, one conditional write to DynamoDB.\n" +
+		"Here the whole of it runs in one process: penstock serve."
+	root.SilenceUsage, root.SilenceErrors = true, true
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usageError{fmt.Errorf("%w (%s --help says more)", err, c.CommandPath())}
+	})
 	return root
 }
 
@@ -60,11 +57,16 @@ func group(name, short string, verbs ...*cobra.Command) *cobra.Command {
 		Short: short,
 		Args:  cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usageError{fmt.Errorf("%s has no %q (%s --help says what it has)", c.CommandPath(), args[0], c.CommandPath())}
+			if len(args) == 0 {
+				return c.Help()
 			}
-			return c.Help()
+			advice := c.CommandPath() + " --help says what it has"
+			if like := c.SuggestionsFor(args[0]); len(like) > 0 {
+				advice = "did you mean " + strings.Join(like, " or ") + "?"
+			}
+			return usageError{fmt.Errorf("%s has no %q (%s)", c.CommandPath(), args[0], advice)}
 		},
+		SuggestionsMinimumDistance: 2,
 	}
 	c.AddCommand(verbs...)
 	return c

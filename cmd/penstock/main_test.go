@@ -181,11 +181,18 @@ func (r result) want(t *testing.T, code int, says string) {
 }
 
 var (
-	anyDate    = regexp.MustCompile(`\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?Z`)
-	anyVersion = regexp.MustCompile(`\d{13}`)
+	anyDate    = regexp.MustCompile(`\b\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?Z`)
+	anyVersion = regexp.MustCompile(`\b\d{13}\b`)
+	anyLength  = regexp.MustCompile(`\b(\d+h)?\d+m\d+(\.\d+)?s\b|\b\d+\.\d+s\b`)
+	columns    = regexp.MustCompile(`(\S) {2,}`)
+	anybody    = regexp.MustCompile(`by \S+@\S+`)
 )
 
-// anyTime blanks times and versions.
+// anyTime blanks what differs from run to run.
 func anyTime(s string) string {
-	return anyVersion.ReplaceAllString(anyDate.ReplaceAllString(s, "TIME"), "VERSION")
+	s = anyVersion.ReplaceAllString(anyDate.ReplaceAllString(s, "TIME"), "VERSION")
+	if long := anyLength.ReplaceAllString(s, "DURATION"); long != s {
+		s = columns.ReplaceAllString(long, "$1  ") // how wide they are depends on it
+	}
+	return anybody.ReplaceAllString(s, "by SOMEBODY")
 }

@@ -68,7 +68,7 @@ func pathsOnly(err error) error {
 // find asks for an object. That it is not there is no error.
 func find(c *cobra.Command, client *adminclient.Client, path string) (a adminclient.Answer, found bool, err error) {
 	a, err = client.Get(c.Context(), path, nil)
-	if p, ok := errors.AsType[*adminclient.Problem](err); ok && p.Status == http.StatusNotFound {
+	if p, ok := errors.AsType[*adminclient.ProblemError](err); ok && p.Status == http.StatusNotFound {
 		return a, false, nil
 	}
 	return a, err == nil, err
@@ -97,11 +97,11 @@ func replace(c *cobra.Command, to server, client *adminclient.Client, path strin
 
 // lost says that somebody else was faster, if that is what went wrong.
 func lost(err error, detail string) error {
-	p, ok := errors.AsType[*adminclient.Problem](err)
+	p, ok := errors.AsType[*adminclient.ProblemError](err)
 	if !ok || p.Status != http.StatusPreconditionFailed && p.Status != http.StatusPreconditionRequired {
 		return err
 	}
-	return &adminclient.Problem{Status: p.Status, Title: p.Title, Detail: detail}
+	return &adminclient.ProblemError{Status: p.Status, Title: p.Title, Detail: detail}
 }
 
 // object is the path of an object: "tenants/acme".

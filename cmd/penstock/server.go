@@ -75,9 +75,11 @@ func (s *server) post(ctx context.Context, path string, body any) (adminclient.A
 
 // explained adds what to do to an error of a call.
 func (s *server) explained(err error) error {
-	p, answered := errors.AsType[*adminclient.Problem](err)
+	p, answered := errors.AsType[*adminclient.ProblemError](err)
 	unreachable, notSent := errors.AsType[*url.Error](err)
 	switch {
+	case errors.Is(err, context.Canceled):
+		return errors.New("interrupted before the answer came: a change that was sent is made as a whole or not at all, look which")
 	case notSent:
 		return fmt.Errorf("%s cannot be reached: %w (is penstock serve running? --url says where)", s.url, unreachable.Err)
 	case answered && (p.Status == http.StatusUnauthorized || p.Status == http.StatusForbidden):

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 
 // A screen is where a command prints and asks.
 type screen struct {
+	ctx       context.Context // of the one command
 	in        io.Reader
 	out, errs io.Writer
 	width     int  // of lines; 0: it is no terminal, and they may be of any length
@@ -23,7 +25,7 @@ type screen struct {
 }
 
 func newScreen(c *cobra.Command) screen {
-	s := screen{in: c.InOrStdin(), out: c.OutOrStdout(), errs: c.ErrOrStderr()}
+	s := screen{ctx: c.Context(), in: c.InOrStdin(), out: c.OutOrStdout(), errs: c.ErrOrStderr()}
 	if f, ok := terminal(s.out); ok {
 		s.colours = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
@@ -56,13 +58,19 @@ func (s screen) confirm(yes bool, what string) error {
 		return usageError{fmt.Errorf("%s: add --yes, as there is no terminal to ask on; nothing was done", what)}
 	}
 	fmt.Fprintf(s.errs, "%s. Go on? [y/N] ", what)
-	answer, err := bufio.NewReader(s.in).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return err
-	}
-	switch strings.ToLower(strings.TrimSpace(answer)) {
-	case "y", "yes":
-		return nil
+	answered := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(s.in).ReadString('\n') // what cannot be read is no yes
+		answered <- line
+	}()
+	select {
+	case <-s.ctx.Done():
+		fmt.Fprintln(s.errs)
+	case line := <-answered:
+		switch strings.ToLower(strings.TrimSpace(line)) {
+		case "y", "yes":
+			return nil
+		}
 	}
 	return errors.New("nothing was done")
 }

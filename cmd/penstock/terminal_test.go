@@ -1,15 +1,18 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/creack/pty"
 )
 
-// onTerminal runs a command on a terminal of so many columns, where somebody types.
+// onTerminal runs a command on a terminal of so many columns, where somebody types when asked.
 func (s *shop) onTerminal(columns uint16, typed string, args ...string) (code int, shown string) {
 	s.t.Helper()
 	cmd := process(s.t, s.env, args...)
@@ -18,11 +21,21 @@ func (s *shop) onTerminal(columns uint16, typed string, args ...string) (code in
 		s.t.Fatal(err)
 	}
 	defer screen.Close()
-	if _, err := io.WriteString(screen, typed); err != nil {
-		s.t.Fatal(err)
+	var all []byte
+	for part := make([]byte, 4096); ; {
+		n, err := screen.Read(part)
+		if err != nil { // so it ends when the terminal is closed
+			break
+		}
+		all = append(all, part[:n]...)
+		if typed != "" && bytes.Contains(all, []byte("[y/N] ")) {
+			if _, err := io.WriteString(screen, typed); err != nil {
+				s.t.Fatal(err)
+			}
+			typed = ""
+		}
 	}
-	all, _ := io.ReadAll(screen) // ends with an error when the terminal is closed
-	_ = cmd.Wait()               // the exit code says it
+	_ = cmd.Wait() // the exit code says it
 	return cmd.ProcessState.ExitCode(), strings.ReplaceAll(string(all), "\r\n", "\n")
 }
 
@@ -31,6 +44,9 @@ func TestDeletingIsConfirmed(t *testing.T) {
 	code, shown := s.onTerminal(100, "n\n", "tenants", "delete", "acme")
 	if code != exitFailed || !strings.Contains(shown, "This deletes tenant acme, and revokes its keys. Go on? [y/N] ") || !strings.Contains(shown, "penstock: nothing was done") {
 		t.Errorf("%d: %s", code, shown)
+	}
+	if code, shown := s.onTerminal(100, "\x03", "tenants", "delete", "acme"); code != exitFailed || !strings.Contains(shown, "penstock: nothing was done") {
+		t.Errorf("Ctrl-C: %d: %s", code, shown)
 	}
 	s.ok("tenants", "get", "acme")
 	if code, shown := s.onTerminal(100, "y\n", "tenants", "delete", "acme"); code != 0 || !strings.HasSuffix(shown, "tenants/acme: deleted\n") {
@@ -74,6 +90,23 @@ func TestColoursAreForTerminals(t *testing.T) {
 		t.Errorf("with NO_COLOR: %q", shown)
 	}
 }
+
+// What takes long says that it is going on.
+func TestApplyingShowsThatItWorks(t *testing.T) {
+	s := open(t)
+	s.between(t, func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodPut {
+			time.Sleep(patience + 400*time.Millisecond)
+		}
+		return false
+	})
+	code, shown := s.onTerminal(100, "", "apply", "--yes", write(t, changedConfig))
+	if code != 0 || !strings.Contains(shown, "applying 2 plans, 1 tenant") || !strings.HasSuffix(shown, "applied as version "+lastWord(shown)) {
+		t.Errorf("%d: %q", code, shown)
+	}
+}
+
+func lastWord(s string) string { return s[strings.LastIndex(s, " ")+1:] }
 
 // A name cannot move the cursor of who reads it.
 func TestPrintable(t *testing.T) {

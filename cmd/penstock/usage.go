@@ -119,4 +119,11 @@ func flagsFor(by []string) string {
 	return strings.Join(slices.Sorted(maps.Keys(flags)), " ")
 }
 
-func milliseconds(n int64) string { return (time.Duration(n) * time.Millisecond).String() }
+// milliseconds says a duration, a long one in whole seconds, rounded up.
+func milliseconds(n int64) string {
+	d := time.Duration(n) * time.Millisecond
+	if d >= time.Minute {
+		d = (d + time.Second - 1).Truncate(time.Second)
+	}
+	return d.String()
+}

@@ -2,7 +2,7 @@
 //
 //	c := &adminclient.Client{URL: "http://127.0.0.1:8080", Key: key}
 //	var t adminclient.Tenant
-//	answer, err := c.Get(ctx, "tenants/acme", nil, &t) // err may be a *Problem
+//	answer, err := c.Get(ctx, "tenants/acme", nil, &t) // err may be a *ProblemError
 package adminclient
 
 import (
@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -73,9 +74,7 @@ func (c *Client) Send(ctx context.Context, r Request) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	for name, values := range r.Header {
-		sent.Header[name] = values
-	}
+	maps.Copy(sent.Header, r.Header)
 	if r.Body != nil {
 		sent.Header.Set("Content-Type", "application/json")
 	}
@@ -101,11 +100,11 @@ func (c *Client) Send(ctx context.Context, r Request) (Answer, error) {
 func (a Answer) ETag() string { return a.Header.Get("ETag") }
 
 // Problem is what the answer says went wrong; nil when nothing did.
-func (a Answer) Problem() *Problem {
+func (a Answer) Problem() *ProblemError {
 	if a.Status < 300 {
 		return nil
 	}
-	p := &Problem{RequestID: a.Header.Get("X-Request-Id")}
+	p := &ProblemError{RequestID: a.Header.Get("X-Request-Id")}
 	_ = json.Unmarshal(a.Body, p) // what cannot be read is left out
 	p.Status = a.Status
 	return p
@@ -170,7 +169,7 @@ func (c *Client) callWith(ctx context.Context, r Request, body any) (a Answer, e
 
 // call makes a request of an administrator, and once more when the server asks for that
 // with Retry-After. A POST is not repeated: what it made may be there. The error of an
-// answer that says no is a [*Problem].
+// answer that says no is a [*ProblemError].
 func (c *Client) call(ctx context.Context, r Request) (Answer, error) {
 	a, err := c.Send(ctx, r)
 	if err != nil {

@@ -3,6 +3,7 @@ package adminclient
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/url"
 	"strconv"
 )
@@ -22,9 +23,7 @@ func (c *Client) List(ctx context.Context, path string, query url.Values, most i
 	all := List{Items: []json.RawMessage{}}
 	for {
 		ask := url.Values{}
-		for name, values := range query {
-			ask[name] = values
-		}
+		maps.Copy(ask, query)
 		page := maxPage
 		if most > 0 {
 			page = min(page, most-len(all.Items))

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A Problem is an answer that says no (RFC 9457).
-type Problem struct {
+// A ProblemError is an answer that says no (RFC 9457).
+type ProblemError struct {
 	Status int    `json:"status"`
 	Title  string `json:"title"`
 	Detail string `json:"detail"`
@@ -24,7 +24,7 @@ type Fault struct {
 }
 
 // Error says what is wrong and what to do: faults one a line, else the detail.
-func (p *Problem) Error() string {
+func (p *ProblemError) Error() string {
 	text := cmp.Or(p.Detail, p.Title, http.StatusText(p.Status), "the server said no")
 	if len(p.Faults) > 0 {
 		lines := []string{"the server refuses this:"}
