@@ -15,7 +15,7 @@ type example struct{ command, output string }
 
 // The console blocks of the README are run in their order, against one server, and print
 // what the README says. Numbers and dates are those of the day.
-func TestReadmeTellsTheTruth(t *testing.T) { tellsTheTruth(t, "README.md", serve(t, nil)) }
+func TestReadmeTellsTheTruth(t *testing.T) { tellsTheTruth(t, "README.md", serve(t, []string{readmeKey})) }
 
 func TestGuideTellsTheTruth(t *testing.T) {
 	config, err := filepath.Abs("../docs/guide.yaml")
@@ -44,6 +44,9 @@ func tellsTheTruth(t *testing.T, file string, s *server) {
 	}
 }
 
+// readmeKey is the administrator's, which the README says both are to have.
+const readmeKey = "PENSTOCK_ADMIN_KEY=the key of whoever reads the README"
+
 // readExamples returns the commands of the console blocks of a file, each with the lines up to the next.
 func readExamples(t *testing.T, path string) (all []example) {
 	t.Helper()
@@ -69,7 +72,7 @@ func runExample(t *testing.T, s *server, command string) string {
 	}
 	cmd := exec.CommandContext(t.Context(), "bash", "-c", strings.ReplaceAll(command, "http://127.0.0.1:8080", s.url))
 	cmd.Dir = ".."
-	cmd.Env = append(os.Environ(), "PENSTOCK_URL="+s.url, fmt.Sprintf("PATH=%s%c%s", filepath.Dir(binary), filepath.ListSeparator, os.Getenv("PATH")))
+	cmd.Env = append(os.Environ(), "PENSTOCK_URL="+s.url, readmeKey, fmt.Sprintf("PATH=%s%c%s", filepath.Dir(binary), filepath.ListSeparator, os.Getenv("PATH")))
 	out, err := cmd.CombinedOutput() // an exit code is part of some examples
 	if err != nil && cmd.ProcessState == nil {
 		t.Fatal(err)
