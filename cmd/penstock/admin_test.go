@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -53,6 +55,26 @@ limits:
 	s.fails(exitUsage, "This deletes tenant acme, and revokes its keys: add --yes", "tenants", "delete", "acme")
 	s.prints("tenants/acme: deleted\n", "tenants", "delete", "acme", "--yes")
 	s.prints("tenants/acme: was not there\n", "tenants", "delete", "acme")
+}
+
+func TestListsOfManyPages(t *testing.T) {
+	var many strings.Builder
+	for i := range 2100 {
+		fmt.Fprintf(&many, "  t%04d: {plan: free}\n", i)
+	}
+	s := open(t, "plans: {free: {}}\ntenants:\n"+many.String())
+	for limit, want := range map[string]int{"0": 2100, "1500": 1500, "2100": 2100, "5000": 2100} {
+		if lines := strings.Count(s.ok("tenants", "list", "--limit", limit), "\n"); lines != want+1 {
+			t.Errorf("--limit %s: %d lines", limit, lines)
+		}
+	}
+	var list struct {
+		Items  []struct{ Name string }
+		Cursor string
+	}
+	if err := json.Unmarshal([]byte(s.ok("tenants", "list", "--limit", "1001", "--json")), &list); err != nil || len(list.Items) != 1001 || list.Items[1000].Name != "t1000" || list.Cursor == "" {
+		t.Errorf("%v, %d items, then %q", err, len(list.Items), list.Cursor)
+	}
 }
 
 func TestPlans(t *testing.T) {

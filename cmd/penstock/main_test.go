@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,7 +29,9 @@ const adminKeyOfTests = "the key of the first administrator"
 // process is penstock with an environment of its own.
 func process(t *testing.T, env []string, args ...string) *exec.Cmd {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, os.Args[0], args...)
 	cmd.Dir = t.TempDir()
 	cmd.Env = append([]string{runVariable + "=1", "HOME=" + cmd.Dir, "TERM=xterm", "TZ=UTC"}, env...)
 	return cmd
