@@ -15,7 +15,9 @@ type example struct{ command, output string }
 
 // The console blocks of the README are run in their order, against one server, and print
 // what the README says. Numbers and dates are those of the day.
-func TestReadmeTellsTheTruth(t *testing.T) { tellsTheTruth(t, "README.md", serve(t, []string{readmeKey})) }
+func TestReadmeTellsTheTruth(t *testing.T) {
+	tellsTheTruth(t, "README.md", serve(t, []string{readmeKey}))
+}
 
 func TestGuideTellsTheTruth(t *testing.T) {
 	config, err := filepath.Abs("../docs/guide.yaml")

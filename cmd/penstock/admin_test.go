@@ -129,6 +129,7 @@ TIME  bootstrap  replace  tenants/acme    plan: free → pro
 
 func TestOfWhoHasNoKey(t *testing.T) {
 	s := open(t)
+	s.ok("tenants", "list", "--url", s.url+"/admin/v1/") // as the template puts it out
 	service := strings.TrimSpace(s.ok("keys", "create"))
 	s.env = s.env[:1]
 	s.fails(exitFailed, "No key was sent: give --key, or set PENSTOCK_ADMIN_KEY.", "tenants", "list")

@@ -57,7 +57,9 @@ func (s *server) client() (*adminclient.Client, error) {
 		return nil, usageError{fmt.Errorf("--url %q is no address: write it as http://127.0.0.1:8080", s.url)}
 	}
 	key, _ := s.keyIn()
-	return &adminclient.Client{URL: s.url, Key: key}, nil
+	// The address of administration is that of its Penstock too.
+	root := strings.TrimSuffix(strings.TrimRight(s.url, "/"), strings.TrimRight(adminclient.AdminRoot, "/"))
+	return &adminclient.Client{URL: root, Key: key}, nil
 }
 
 // post sends a body to one of the doors that decide, once: whatever it answers is an answer.

@@ -16,7 +16,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -34,7 +33,7 @@ const (
 
 // A Client calls one Penstock. It is safe for concurrent use.
 type Client struct {
-	// URL is where it is: "http://127.0.0.1:8080".
+	// URL is where it is, without a slash at the end: "http://127.0.0.1:8080".
 	URL string
 	// Key is sent with every call, if there is one.
 	Key string
@@ -66,7 +65,7 @@ var ErrNotPenstock = errors.New("is not Penstock")
 func (c *Client) Send(ctx context.Context, r Request) (Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
-	address := strings.TrimRight(c.URL, "/") + r.Path
+	address := c.URL + r.Path
 	if len(r.Query) > 0 {
 		address += "?" + r.Query.Encode()
 	}
