@@ -1,7 +1,9 @@
 package integration_test
 
 import (
+	"bytes"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -107,6 +109,47 @@ func TestTheAdminFunctionServesTheConsole(t *testing.T) {
 		a.want(t, 200)
 		if got := a.header["content-type"]; got != want || !strings.Contains(a.header["content-security-policy"], "default-src 'none'") {
 			t.Errorf("%s: %v", path, a.header)
+		}
+	}
+}
+
+// So is the description of all endpoints.
+func TestTheAdminFunctionServesTheDescription(t *testing.T) {
+	e := event(t, "v2_check", nil)
+	delete(e, "body")
+	delete(e["headers"].(object), "authorization")
+	request := e["requestContext"].(object)["http"].(object)
+	request["method"] = "GET"
+	admin := launchAdmin(t, deploy(t, nil).env...)
+	for path, want := range map[string]string{
+		"/openapi.json": "application/json", "/openapi.yaml": "application/yaml", "/docs": "text/html; charset=utf-8", "/docs/rapidoc-min.js": "text/javascript; charset=utf-8",
+	} {
+		e["routeKey"], e["pathParameters"] = "GET "+path, object{}
+		if file, ok := strings.CutPrefix(path, "/docs/"); ok {
+			e["routeKey"], e["pathParameters"] = "GET /docs/{file}", object{"file": file}
+		}
+		e["rawPath"], request["path"] = path, path
+		a := invoke(t, admin.f, e)
+		a.want(t, 200)
+		if got := a.header["content-type"]; got != want {
+			t.Errorf("%s is %q, want %q", path, got, want)
+		}
+	}
+}
+
+// It is not in the check function, which would start later for it.
+func TestTheCheckFunctionIsWithoutTheDescription(t *testing.T) {
+	path, err := built.check()
+	if err != nil {
+		t.Fatal(err)
+	}
+	binary, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, of := range []string{"operationId:", "RapiDoc"} {
+		if bytes.Contains(binary, []byte(of)) {
+			t.Errorf("%q is in the check function", of)
 		}
 	}
 }

@@ -8,6 +8,7 @@
 # SCHEMATHESIS is the program; make openapi installs it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+root=$PWD program=$(realpath "$SCHEMATHESIS")
 
 dir=$(mktemp -d)
 server=
@@ -55,9 +56,11 @@ finish() {
 	fi
 }
 
-run() {
-	"$SCHEMATHESIS" --config-file tools/schemathesis/schemathesis.toml run "$url/openapi.json" --no-color "$@"
-}
+# It writes down what it did in the folder that it runs in.
+run() (
+	cd "$dir"
+	"$program" --config-file "$root/tools/schemathesis/schemathesis.toml" run "$url/openapi.json" --no-color "$@"
+)
 
 export PENSTOCK_ADMIN_KEY=an-administrators-key PENSTOCK_SECRET='a secret of 32 bytes for the tests'
 
