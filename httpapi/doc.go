@@ -74,6 +74,7 @@
 // X-RateLimit-Limit is what X-RateLimit-Remaining counts down from: what a bucket
 // holds, else the quota. X-RateLimit-Reset is when there will be more, in seconds since 1970.
 //
-// What a request may be is in request.go, who may make it in auth.go, and every
+// openapi.yaml describes all endpoints, those of administration too, with every status and header;
+// [HandleDocs] serves it. What a request may be is in request.go, who may make it in auth.go, and every
 // error with its status in problems.go.
 package httpapi
