@@ -45,6 +45,7 @@ func TestFromSignInToTheFirstRefusal(t *testing.T) {
 	p.fill("Subject", "user:1")
 	p.click("Send")
 	p.sees("allowed, 2 left of per-user")
+	p.until("the focus stays", `document.activeElement.innerText === 'Send'`)
 	p.click("Send until refused")
 	p.hears("3 calls, the last one: refused by per-user")
 	p.sees("429")
@@ -226,6 +227,7 @@ func TestKeysAreMadeShownOnceAndRevoked(t *testing.T) {
 	p.click("Revoke")
 	p.hears("is revoked")
 	p.sees("revoked")
+	p.until("the focus is on the heading, as the button is gone", `document.activeElement.matches('h1')`)
 	if status := check(); status != 401 {
 		t.Errorf("with the revoked key a check is answered %d", status)
 	}
@@ -310,6 +312,7 @@ func TestTenantsAreSearchedAndPaged(t *testing.T) {
 	p.sees("shop-050")
 	p.click("Next")
 	p.sees("shop-119")
+	p.until("the focus stays", `document.activeElement.innerText === 'Next'`)
 	p.click("Previous")
 	p.sees("shop-099")
 	p.fill("Search", "OP-11")
@@ -349,6 +352,22 @@ func TestOverrides(t *testing.T) {
 	p.hears("globex is saved.")
 	if _, body := s.call("GET", "/admin/v1/tenants/globex", ""); !strings.Contains(body, `"quota":5000000`) || !strings.Contains(body, `"plan":"free"`) {
 		t.Error(body)
+	}
+}
+
+// What somebody else has just changed is not deleted.
+func TestNothingIsDeletedThatWasNotSeen(t *testing.T) {
+	s := serve(t)
+	p := s.signedIn(412)
+	p.visit("#/tenants/globex/keys")
+	p.sees("No keys yet.")
+	s.call("PUT", "/admin/v1/tenants/globex", `{"plan":"free"}`, "If-Match: *")
+	p.click("Delete")
+	p.click("Delete")
+	p.sees("has revision")
+	p.click("Cancel")
+	if status, _ := s.call("GET", "/admin/v1/tenants/globex", ""); status != 200 {
+		t.Errorf("the tenant is answered %d", status)
 	}
 }
 

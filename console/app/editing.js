@@ -2,7 +2,7 @@
 // what to do when somebody else was faster.
 
 import { html, useEffect, useRef, useState } from '../vendor/htm-preact/standalone.module.js';
-import { admin, Failed, seg } from './api.js';
+import { admin, Failed, query, seg } from './api.js';
 import { diffLines, hunks } from './diff.js';
 import { bodyOf, pretty } from './document.js';
 import { merge, same } from './merge.js';
@@ -64,6 +64,9 @@ export const Difference = ({ before, after, label = 'Difference' }) => html`
 export function SaveBar({ kind, name, loaded, draft, unreadable, validation, onSaved, onRevert, onTake, onProblems }) {
   const [dialog, setDialog] = useState('');
   const [conflict, setConflict] = useState(null);
+  const [saves, setSaves] = useState(0);
+  const said = useRef();
+  useEffect(() => { if (saves > 0) said.current.focus(); }, [saves]); // there is nothing to press any more
   const created = !loaded.etag;
   const dirty = created || !same(loaded.body, draft);
   useUnsaved(dirty && !(created && (draft.limits || []).length === 0));
@@ -76,6 +79,7 @@ export function SaveBar({ kind, name, loaded, draft, unreadable, validation, onS
       forgetUnsaved();
       announce(`${name} is saved.`);
       onSaved(answer);
+      setSaves((n) => n + 1);
     } catch (failed) {
       if (failed.status === 412 && !created) {
         setConflict(await theirs(kind, name));
@@ -103,7 +107,7 @@ export function SaveBar({ kind, name, loaded, draft, unreadable, validation, onS
   };
   return html`
     <div class="save-bar">
-      <p class=${blocked ? 'state bad' : 'state'}>${stateOf({ dirty, created, name, unreadable, validation })}</p>
+      <p class=${blocked ? 'state bad' : 'state'} tabindex="-1" ref=${said}>${stateOf({ dirty, created, name, unreadable, validation })}</p>
       <div class="actions">
         ${!created && html`<button type="button" class="button" disabled=${!dirty} onClick=${onRevert}>Revert</button>`}
         <button type="button" class="button primary" disabled=${!dirty} aria-disabled=${blocked} onClick=${review}>Review and save</button>
@@ -116,7 +120,7 @@ export function SaveBar({ kind, name, loaded, draft, unreadable, validation, onS
         <${Failure} error=${error} />
         <div class="actions end">
           <button type="button" class="button" onClick=${() => setDialog('')}>Back</button>
-          <button type="button" class="button primary" disabled=${busy} onClick=${save}>${created ? 'Create' : 'Save'}</button>
+          <button type="button" class="button primary" aria-disabled=${busy} onClick=${save}>${created ? 'Create' : 'Save'}</button>
         </div>
       <//>`}
     ${dialog === 'conflict' && html`
@@ -136,7 +140,7 @@ function stateOf({ dirty, created, name, unreadable, validation }) {
 /** What is there now, and who made it so. */
 async function theirs(kind, name) {
   const now = await admin(`${kind}/${seg(name)}`);
-  const audit = await admin('audit?limit=200');
+  const audit = await admin(`audit${query({ limit: 200, tenant: kind === 'tenants' ? name : '' })}`);
   return {
     body: bodyOf(now.body), etag: now.etag, revision: now.body.revision,
     entry: audit.body.items.find((e) => e.version === now.body.revision),

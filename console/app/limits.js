@@ -62,7 +62,7 @@ export function LimitsEditor({ body, onBody, problems, text, onText, noun, child
     ${asJSON ? html`<${JSONEditor} text=${text} onText=${onText} problems=${problems} />` : html`
       ${children}
       ${limits.length === 0 && html`<${Empty}><p>No ${noun.toLowerCase()} yet.</p><//>`}
-      ${limits.map((l, i) => html`<${LimitForm} key=${i} index=${i} limit=${l} others=${limits} problems=${own} noun=${noun}
+      ${limits.map((l, i) => html`<${LimitForm} key=${i} index=${i} limit=${l} problems=${own} noun=${noun}
         onLimit=${(next) => put(limits.map((old, j) => (j === i ? next : old)))} onRemove=${() => remove(i)} />`)}
       <p><button type="button" class="button" data-add onClick=${add}>Add ${noun.toLowerCase()}</button></p>
       <${Remaining} problems=${problems.filter((p) => !own.includes(p) && p.member !== 'plan')} />`}`;

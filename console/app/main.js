@@ -12,7 +12,7 @@ import { TenantsPage } from './pages/tenants.js';
 import { TryPage } from './pages/tryit.js';
 import { forgetUnsaved, link, useRoute } from './router.js';
 import { session } from './session.js';
-import { Dialog, Empty, Page } from './ui.js';
+import { Dialog, Empty, keepFocus, Page } from './ui.js';
 
 const places = [['tenants', 'Tenants'], ['plans', 'Plans'], ['keys', 'Service keys'], ['explain', 'Explain'], ['try', 'Try it'], ['audit', 'Audit']];
 
@@ -76,5 +76,6 @@ function pageOf({ path: [place = 'tenants', name, part], query }) {
   }
 }
 
+keepFocus(document.getElementById('app'));
 render(html`<${App} />`, document.getElementById('app'));
 document.querySelector('.starting')?.remove();

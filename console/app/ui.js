@@ -130,6 +130,20 @@ export function Select({ label, hint, problems, className, options, value, onInp
     <//>`;
 }
 
+/**
+ * What has the focus may go away: a row that is deleted, a button whose work is done. Then the
+ * heading has it, and not the top of the document.
+ */
+export function keepFocus(root) {
+  let last = null;
+  document.addEventListener('focusin', (e) => { last = e.target; });
+  new MutationObserver(() => {
+    if (!last || last.isConnected || document.activeElement !== document.body) return;
+    last = null;
+    document.querySelector('h1')?.focus();
+  }).observe(root, { childList: true, subtree: true });
+}
+
 /** A dialog over the page. The focus goes into it, stays, and goes back where it was. */
 export function Dialog({ title, onClose, children, wide, alert }) {
   const element = useRef();
@@ -160,15 +174,22 @@ export function Confirm({ title, children, verb, act, onClose }) {
       <${Failure} error=${error} />
       <div class="actions end">
         <button type="button" class="button" onClick=${onClose}>Cancel</button>
-        <button type="button" class="button danger" disabled=${busy} onClick=${() => run().then((ok) => ok && onClose())}>${verb}</button>
+        <button type="button" class="button danger" aria-disabled=${busy} onClick=${() => run().then((ok) => ok && onClose())}>${verb}</button>
       </div>
     <//>`;
 }
 
-/** Runs something the user asked for: whether it runs, its error, and how to start it. */
+/**
+ * Runs something the user asked for: whether it runs, its error, and how to start it. While it
+ * runs it cannot be started again. Its button is aria-disabled then and not disabled, which
+ * would take the focus from it.
+ */
 export function useAction(act) {
   const [state, setState] = useState({ busy: false, error: null });
+  const running = useRef(false);
   const run = async (...args) => {
+    if (running.current) return false;
+    running.current = true;
     setState({ busy: true, error: null });
     try {
       await act(...args);
@@ -177,6 +198,8 @@ export function useAction(act) {
     } catch (error) {
       setState({ busy: false, error });
       return false;
+    } finally {
+      running.current = false;
     }
   };
   return [state.busy, state.error, run];
@@ -226,9 +249,9 @@ export function usePages(dependencies) {
 
 export const Pager = ({ pages, cursor }) => (pages.number > 1 || cursor) && html`
   <nav class="pager" aria-label="Pages of the list">
-    <button type="button" class="button small" disabled=${pages.number === 1} onClick=${pages.back}>Previous</button>
+    <button type="button" class="button small" aria-disabled=${pages.number === 1} onClick=${() => pages.number > 1 && pages.back()}>Previous</button>
     <span>Page ${pages.number}</span>
-    <button type="button" class="button small" disabled=${!cursor} onClick=${() => pages.next(cursor)}>Next</button>
+    <button type="button" class="button small" aria-disabled=${!cursor} onClick=${() => cursor && pages.next(cursor)}>Next</button>
   </nav>`;
 
 /** Copies a text; where the browser does not let it, selects it. */

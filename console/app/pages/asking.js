@@ -2,6 +2,7 @@
 
 import { html, useState } from '../../vendor/htm-preact/standalone.module.js';
 import { query } from '../api.js';
+import { problemsOf } from '../document.js';
 import { attributesOf } from '../limits.js';
 import { Field, Text } from '../ui.js';
 
@@ -28,7 +29,7 @@ export function checkOf({ tenant, resource, subject, attributes, cost }) {
 }
 
 export function CheckFields({ form, set, problems }) {
-  const of = (member) => problems.filter((p) => p.member === member || p.member.startsWith(`${member}.`) || p.member.startsWith(`${member}[`));
+  const of = (member) => problemsOf(problems, member);
   return html`
     <div class="fields">
       <${Text} label="Tenant" className="mono" required value=${form.tenant} placeholder="acme" problems=${of('tenant')} onInput=${set('tenant')} />
@@ -37,6 +38,6 @@ export function CheckFields({ form, set, problems }) {
       <${Field} label="Attributes" className="mono" hint="one a line, ip: 203.0.113.9" problems=${of('attributes')}>
         ${(a) => html`<textarea rows=${Math.max(1, form.attributes.split('\n').length)} spellcheck="false" ...${a} value=${form.attributes} onInput=${(e) => set('attributes')(e.target.value)}></textarea>`}
       <//>
-      <${Text} label="Cost" className="short" inputmode="numeric" value=${form.cost} placeholder="1" problems=${of('cost')} onInput=${set('cost')} />
+      <${Text} label="Cost" inputmode="numeric" value=${form.cost} placeholder="1" problems=${of('cost')} onInput=${set('cost')} />
     </div>`;
 }

@@ -22,7 +22,7 @@ export function ExplainPage({ query }) {
       <${Section} title="A call" note="Nothing is counted.">
         <form onSubmit=${(e) => { e.preventDefault(); ask(); }}>
           <${CheckFields} form=${form} set=${set} problems=${problems} />
-          <div class="actions"><button type="submit" class="button primary" disabled=${busy || !form.tenant || !form.resource}>Explain</button></div>
+          <div class="actions"><button type="submit" class="button primary" aria-disabled=${busy} disabled=${!form.tenant || !form.resource}>Explain</button></div>
         </form>
         <${Failure} error=${error && problems.length === 0 ? error : null} />
       <//>

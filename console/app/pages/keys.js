@@ -72,7 +72,7 @@ function NewKey({ base, tenant, onMade, onClose }) {
         <${Failure} error=${error && !error.members?.length ? error : null} />
         <div class="actions end">
           <button type="button" class="button" onClick=${onClose}>Cancel</button>
-          <button type="submit" class="button primary" disabled=${busy}>Create</button>
+          <button type="submit" class="button primary" aria-disabled=${busy}>Create</button>
         </div>
       </form>
     <//>`;
@@ -97,7 +97,7 @@ function Rotate({ base, old, onMade, onClose }) {
         <${Failure} error=${error} />
         <div class="actions end">
           <button type="button" class="button" onClick=${onClose}>Cancel</button>
-          <button type="submit" class="button primary" disabled=${busy}>Rotate</button>
+          <button type="submit" class="button primary" aria-disabled=${busy}>Rotate</button>
         </div>
       </form>
     <//>`;

@@ -46,7 +46,7 @@ function DefaultPlan({ plans, value, onSaved }) {
     <${Section} title="Default plan" note="What tenants have that are not known by name. Without one they are refused.">
       <div class="filters">
         <${Select} label="Plan of unknown tenants" value=${chosen} options=${[['', 'none: refuse them'], ...plans.map((p) => [p.name, p.name])]} onInput=${setChosen} />
-        <button type="button" class="button" disabled=${busy || chosen === value} onClick=${save}>Save</button>
+        <button type="button" class="button" aria-disabled=${busy} disabled=${chosen === value} onClick=${save}>Save</button>
       </div>
       <${Failure} error=${error} />
     <//>`;
@@ -61,23 +61,23 @@ export function PlanPage({ name }) {
   }, [name]);
   return html`
     <${Page} title=${name || 'New plan'} crumb=${html`<a href="#/plans">Plans</a>`} actions=${name && html`
-      <a class="button" href=${`#/tenants?plan=${seg(name)}`}>Tenants with it</a><${DeletePlan} name=${name} />`}>
-      <${Loaded} of=${loaded} what="the plan">${(value) => html`<${PlanEditor} name=${name} value=${value} />`}<//>
+      <a class="button" href=${`#/tenants?plan=${seg(name)}`}>Tenants with it</a><${DeletePlan} name=${name} etag=${loaded.value?.etag} />`}>
+      <${Loaded} of=${loaded} what="the plan">${(value) => html`<${PlanEditor} name=${name} value=${value} onSaved=${loaded.reload} />`}<//>
     <//>`;
 }
 
-function DeletePlan({ name }) {
+function DeletePlan({ name, etag }) {
   const [asking, setAsking] = useState(false);
   return html`
-    <button type="button" class="button" onClick=${() => setAsking(true)}>Delete</button>
+    <button type="button" class="button" disabled=${!etag} onClick=${() => setAsking(true)}>Delete</button>
     ${asking && html`
       <${Confirm} title=${`Delete plan ${name}?`} verb="Delete" onClose=${() => setAsking(false)}
-        act=${async () => { await admin(`plans/${seg(name)}`, { method: 'DELETE' }); announce(`Plan ${name} is deleted.`); go('#/plans'); }}>
+        act=${async () => { await admin(`plans/${seg(name)}`, { method: 'DELETE', headers: { 'If-Match': etag } }); announce(`Plan ${name} is deleted.`); go('#/plans'); }}>
         <p>It must not be the plan of a tenant. This cannot be undone; the audit keeps what it was.</p>
       <//>`}`;
 }
 
-function PlanEditor({ name, value }) {
+function PlanEditor({ name, value, onSaved }) {
   const [loaded, setLoaded] = useState(value);
   const [draft, setDraft] = useState(value.body);
   const [text, setText] = useState(null);
@@ -103,6 +103,7 @@ function PlanEditor({ name, value }) {
       onSaved=${(answer) => {
     const at = { body: bodyOf(answer.body), etag: answer.etag };
     take(at.body, at);
-    if (!name) go(link('plans', called));
+    if (name) onSaved();
+    else go(link('plans', called));
   }} />`;
 }

@@ -34,7 +34,7 @@ export function SignIn() {
         <${Text} label="Admin key" type="password" className="mono" value=${key} required onInput=${setKey}
           hint="A key with the scope admin, or the bootstrap key that penstock serve printed or was given in PENSTOCK_ADMIN_KEY. It is kept in this tab until you sign out or close it." />
         <${Failure} error=${error} />
-        <button type="submit" class="button primary" disabled=${busy || !key.trim()}>${busy ? 'Signing in…' : 'Sign in'}</button>
+        <button type="submit" class="button primary" aria-disabled=${busy} disabled=${!key.trim()}>${busy ? 'Signing in…' : 'Sign in'}</button>
       </form>
     </main>`;
 }

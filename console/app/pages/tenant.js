@@ -22,14 +22,14 @@ export function TenantPage({ name, part }) {
   }, [name]);
   return html`
     <${Page} title=${name} crumb=${html`<a href="#/tenants">Tenants</a>`} actions=${html`
-      <a class="button" href=${`#/try?tenant=${seg(name)}`}>Try it</a><a class="button" href=${`#/explain?tenant=${seg(name)}`}>Explain</a><${DeleteTenant} name=${name} />`}>
+      <a class="button" href=${`#/try?tenant=${seg(name)}`}>Try it</a><a class="button" href=${`#/explain?tenant=${seg(name)}`}>Explain</a><${DeleteTenant} name=${name} etag=${loaded.value?.etag} />`}>
       <nav class="tabs" aria-label=${`Of ${name}`}>
         <ul>${parts.map(([p, text]) => html`<li><a href=${link('tenants', name, p)} aria-current=${p === part ? 'page' : undefined}>${text}</a></li>`)}</ul>
       </nav>
       <${Loaded} of=${loaded} what="the tenant">
         ${(value) => {
     switch (part) {
-      case 'limits': return html`<${TenantEditor} key=${value.etag} name=${name} value=${value} onSaved=${loaded.reload} />`;
+      case 'limits': return html`<${TenantEditor} name=${name} value=${value} onSaved=${loaded.reload} />`;
       case 'keys': return html`<${Keys} tenant=${name} note="They may check for this tenant, and nothing else." />`;
       case 'audit': return html`<${Audit} tenant=${name} />`;
       default: return html`<${Usage} tenant=${name} plan=${value.body.plan} /><${Activity} tenant=${name} />`;
@@ -39,13 +39,13 @@ export function TenantPage({ name, part }) {
     <//>`;
 }
 
-function DeleteTenant({ name }) {
+function DeleteTenant({ name, etag }) {
   const [asking, setAsking] = useState(false);
   return html`
-    <button type="button" class="button" onClick=${() => setAsking(true)}>Delete</button>
+    <button type="button" class="button" disabled=${!etag} onClick=${() => setAsking(true)}>Delete</button>
     ${asking && html`
       <${Confirm} title=${`Delete tenant ${name}?`} verb="Delete" onClose=${() => setAsking(false)}
-        act=${async () => { await admin(`tenants/${seg(name)}`, { method: 'DELETE' }); announce(`Tenant ${name} is deleted.`); go('#/tenants'); }}>
+        act=${async () => { await admin(`tenants/${seg(name)}`, { method: 'DELETE', headers: { 'If-Match': etag } }); announce(`Tenant ${name} is deleted.`); go('#/tenants'); }}>
         <p>Its keys are revoked, and its calls are refused unless there is a default plan. This cannot be undone; the audit keeps what it was.</p>
       <//>`}`;
 }

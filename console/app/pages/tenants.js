@@ -82,7 +82,7 @@ function NewTenant({ plans, onClose }) {
         <${Failure} error=${error && !error.members?.length ? error : null} />
         <div class="actions end">
           <button type="button" class="button" onClick=${onClose}>Cancel</button>
-          <button type="submit" class="button primary" disabled=${busy || !name || !plan}>Create</button>
+          <button type="submit" class="button primary" aria-disabled=${busy} disabled=${!name || !plan}>Create</button>
         </div>
       </form>
     <//>`;

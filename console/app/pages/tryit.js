@@ -51,14 +51,13 @@ export function TryPage({ query }) {
           ${(asksForKey || key) && html`
             <div class="filters">
               <${Text} label="Key" className="mono" type="password" value=${key} hint="This server asks for a key with the scope check:any or check:own." onInput=${setKey} />
-              <button type="button" class="button" disabled=${making} onClick=${makeKey}>Make one for an hour</button>
+              <button type="button" class="button" aria-disabled=${making} onClick=${makeKey}>Make one for an hour</button>
             </div>
             <${Failure} error=${keyError} />`}
           <div class="actions">
-            <button type="submit" class="button primary" disabled=${busy || !form.tenant || !form.resource}>Send</button>
-            ${busy
-    ? html`<button type="button" class="button" onClick=${() => { stop.current = true; }}>Stop</button>`
-    : html`<button type="button" class="button" disabled=${!form.tenant || !form.resource} onClick=${() => send(true)}>Send until refused</button>`}
+            <button type="submit" class="button primary" aria-disabled=${busy} disabled=${!form.tenant || !form.resource}>Send</button>
+            <button type="button" class="button" disabled=${!form.tenant || !form.resource} onClick=${() => (busy ? (stop.current = true) : send(true))}>
+              ${busy ? 'Stop' : 'Send until refused'}</button>
           </div>
         </form>
         <${Failure} error=${error} />
