@@ -35,8 +35,9 @@ func (a *admin) getActivity(c *adminCall) (reply, error) {
 // minutes returns how far back to tell, an hour at most.
 func (q *query) minutes() int {
 	const most = int(activity.Step * activity.Steps / time.Minute)
+	given := q.values.Has("minutes")
 	text := q.text("minutes")
-	if text == "" {
+	if !given {
 		return most
 	}
 	n, err := strconv.Atoi(text)

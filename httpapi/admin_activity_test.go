@@ -37,6 +37,7 @@ func TestActivity(t *testing.T) {
 	for query, status := range map[string]int{
 		"":                        http.StatusBadRequest,
 		"?tenant=acme&minutes=61": http.StatusBadRequest,
+		"?tenant=acme&minutes=":   http.StatusBadRequest,
 		"?tenant=acme&minutes=x":  http.StatusBadRequest,
 		"?tenant=acme&hours=1":    http.StatusBadRequest,
 		"?tenant=globex":          http.StatusOK,

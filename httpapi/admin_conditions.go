@@ -131,8 +131,9 @@ const (
 
 // page returns cursor and limit.
 func (q *query) page() (cursor string, limit int) {
+	given := q.values.Has("limit")
 	cursor, text := q.text("cursor"), q.text("limit")
-	if text == "" {
+	if !given {
 		return cursor, defaultPage
 	}
 	limit, err := strconv.Atoi(text)

@@ -338,7 +338,7 @@ func TestListsAreRead(t *testing.T) {
 			t.Errorf("%s: %q, want %q", query, got, want)
 		}
 	}
-	for _, query := range []string{"limit=0", "limit=1001", "limit=x", "limit=1&limit=2", "colour=red", "search=%00", "a=%zz"} {
+	for _, query := range []string{"limit=", "limit=0", "limit=1001", "limit=x", "limit=1&limit=2", "colour=red", "search=%00", "a=%zz"} {
 		o.status(400, "GET", "tenants?"+query, "")
 	}
 	if got := strings.Join(o.ok("GET", "plans?limit=1", "").names("name"), " "); got != "free" {
