@@ -116,7 +116,7 @@ func serve(t *testing.T, args ...string) *server {
 		_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended
 		_ = cmd.Wait()
 	})
-	for range 200 {
+	for range 800 {
 		if found := listening.FindStringSubmatch(said.String()); found != nil {
 			return &server{t, found[1]}
 		}
@@ -295,13 +295,14 @@ func (p *tab) text() string {
 // until waits for an expression to be true.
 func (p *tab) until(what, expression string) {
 	p.t.Helper()
-	for range 200 {
+	const every, patience = 40 * time.Millisecond, 20 * time.Second // two cores may be busy with other tests
+	for range patience / every {
 		if eval[bool](p, `!!(`+expression+`)`) {
 			return
 		}
-		time.Sleep(40 * time.Millisecond)
+		time.Sleep(every)
 	}
-	p.t.Fatalf("after 8 s not yet: %s; the page:\n%s", what, p.text())
+	p.t.Fatalf("after %s not yet: %s; the page:\n%s", patience, what, p.text())
 }
 
 // sees waits for a text to be on the page.
