@@ -60,7 +60,7 @@ bench: ## Go benchmarks; as JSON, decisions on DynamoDB Local, cold start and ma
 ##@ Build
 
 # One bootstrap for each function. CodeUri of a function is this whole folder, for go.mod is here.
-FUNCTIONS := check admin
+FUNCTIONS := check admin authorizer
 
 .PHONY: build
 build: $(FUNCTIONS:%=build/%) ## the Lambda functions, into bin/lambda
@@ -77,6 +77,10 @@ build-CheckFunction:
 .PHONY: build-AdminFunction
 build-AdminFunction:
 	$(MAKE) --no-print-directory bootstrap PACKAGE=./functions/admin OUT="$(ARTIFACTS_DIR)/bootstrap"
+
+.PHONY: build-AuthorizerFunction
+build-AuthorizerFunction:
+	$(MAKE) --no-print-directory bootstrap PACKAGE=./functions/authorizer OUT="$(ARTIFACTS_DIR)/bootstrap"
 
 # How every Lambda binary is built. lambda.norpc leaves out net/rpc, which only the retired go1.x
 # runtime needs; -s -w leaves out what only a debugger reads. Without the commit inside, the same
@@ -110,8 +114,8 @@ tidy-check:
 	cd tools/lint && go mod tidy -diff
 
 .PHONY: cfn-lint
-cfn-lint: $(CFN_LINT) ## checks template.yaml
-	$(CFN_LINT) template.yaml
+cfn-lint: $(CFN_LINT) ## checks template.yaml, and those of examples
+	$(CFN_LINT) template.yaml examples/*/template.yaml
 
 # A Python program is installed into an environment of its own: .cache/NAME/bin/NAME.
 define python

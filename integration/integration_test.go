@@ -1,5 +1,5 @@
 // Package integration_test runs the binaries that are deployed, as they are deployed: the
-// check function's bootstrap under an emulated Lambda Runtime API, fed with API Gateway's
+// functions' bootstraps under an emulated Lambda Runtime API, fed with API Gateway's
 // events, and penstock serve over HTTP. What they store is on DynamoDB Local.
 //
 // An outage is bounded here by what a caller could bear, 3 s, and not by what is
@@ -34,9 +34,10 @@ const patience = 3 * time.Second
 
 // built has the binaries. They are built when a test asks, and kept until all have run.
 var built = struct {
-	check    func() (string, error)
-	admin    func() (string, error)
-	penstock func() (string, error)
+	check      func() (string, error)
+	admin      func() (string, error)
+	authorizer func() (string, error)
+	penstock   func() (string, error)
 }{}
 
 func TestMain(m *testing.M) {
@@ -52,6 +53,9 @@ func TestMain(m *testing.M) {
 		})
 		built.admin = sync.OnceValues(func() (string, error) {
 			return build.Function(context.Background(), "AdminFunction", filepath.Join(dir, "admin"))
+		})
+		built.authorizer = sync.OnceValues(func() (string, error) {
+			return build.Function(context.Background(), "AuthorizerFunction", filepath.Join(dir, "authorizer"))
 		})
 		built.penstock = sync.OnceValues(func() (string, error) {
 			return build.Command(context.Background(), "./cmd/penstock", dir)

@@ -93,7 +93,7 @@ func allowedActions(t *testing.T, role string) []string {
 type watcher struct {
 	url  string
 	mu   sync.Mutex
-	seen map[string]bool
+	seen map[string]int
 }
 
 // watch passes everything on to the endpoint.
@@ -103,7 +103,7 @@ func watch(t *testing.T, endpoint string, tables dynamo.Tables) *watcher {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &watcher{seen: map[string]bool{}}
+	w := &watcher{seen: map[string]int{}}
 	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}
 	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -119,7 +119,7 @@ func watch(t *testing.T, endpoint string, tables dynamo.Tables) *watcher {
 		}
 		w.mu.Lock()
 		for _, action := range actionsOf(operation, body) {
-			w.seen[table+" "+action] = true
+			w.seen[table+" "+action]++
 		}
 		w.mu.Unlock()
 		r.Body = io.NopCloser(bytes.NewReader(body))
@@ -146,6 +146,13 @@ func actionsOf(operation string, body []byte) []string {
 		}
 	}
 	return actions
+}
+
+// count returns how often something was asked.
+func (w *watcher) count(action string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.seen[action]
 }
 
 // actions returns what was asked, in order of name.
