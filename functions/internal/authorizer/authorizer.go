@@ -46,7 +46,7 @@ func New(o Options) *Handler {
 
 var (
 	// errUnauthorized has the message of which API Gateway makes 401, to the letter.
-	errUnauthorized = errors.New("Unauthorized") //nolint:staticcheck // API Gateway's word
+	errUnauthorized = errors.New("Unauthorized")
 	// errUndecided is any other: API Gateway makes 500 of it, and tells nobody what it says.
 	errUndecided = errors.New("the call could not be decided; see the log")
 )
