@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -198,10 +198,13 @@ func TestTheAuthorizerCountsWhatTheCheckFunctionDoes(t *testing.T) {
 	invoke(t, checked, keyed(t, "v2_check", key, object{"resource": "GET /pets/{id}"})).want(t, 200, "remaining", 1.0)
 }
 
-// A flood on one key costs what the limit admits, and next to nothing after.
+// A flood on one key costs what the limit admits, and next to nothing after. On a machine so slow
+// that a write takes longer than a decision may, the limit here denies, and that is a 503.
 func TestAFloodOnOneKeyThroughTheAuthorizer(t *testing.T) {
 	const instances, calls, due = 4, 100, 20
-	d := deploy(t, limited(bucket(due)))
+	limit := bucket(due)
+	limit.OnStoreError = quota.Deny
+	d := deploy(t, limited(limit))
 	seen := watch(t, dynamotest.Endpoint(t), d.tables)
 	key := d.key(t, apikey.CheckOwn, "acme")
 	var mu sync.Mutex
@@ -226,11 +229,13 @@ func TestAFloodOnOneKeyThroughTheAuthorizer(t *testing.T) {
 	wg.Wait()
 	writes, reads := seen.count("State UpdateItem"), seen.count("Config GetItem")
 	t.Logf("%d calls: %d writes, %d reads of keys and plans; statuses %v", instances*calls, writes, reads, statuses)
-	if !maps.Equal(statuses, map[int]int{200: due, 429: instances*calls - due}) {
+	allowed, undecided := statuses[http.StatusOK], statuses[http.StatusServiceUnavailable]
+	if allowed > due || allowed+undecided < due || allowed+undecided+statuses[http.StatusTooManyRequests] != instances*calls {
 		t.Errorf("statuses %v, want %d of 200 and the rest 429", statuses, due)
 	}
-	// Each that is admitted is a write; then each instance is told once or twice that it is over.
-	if most := due + 3*instances; writes > most {
+	// Each that is admitted is a write, and while there are permits left some lose a race; then
+	// each instance is told that it is over.
+	if most := 2*due + 3*(instances+undecided); writes > most {
 		t.Errorf("%d writes for %d calls, want %d at most", writes, instances*calls, most)
 	}
 	if most := 5 * instances; reads > most {
