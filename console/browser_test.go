@@ -194,7 +194,7 @@ func (s *server) open(expected ...int) *tab {
 	}
 	ctx, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext(), chromedp.WithListener(p.watch))
 	s.t.Cleanup(cancel)
-	ctx, stop := context.WithTimeout(ctx, 90*time.Second)
+	ctx, stop := context.WithTimeout(ctx, 5*time.Minute)
 	s.t.Cleanup(stop)
 	p.ctx = ctx
 	p.do(chromedp.EmulateViewport(1280, 860))
