@@ -21,9 +21,6 @@ var (
 	docsFiles embed.FS
 )
 
-// OpenAPI returns the description of all endpoints, as YAML.
-func OpenAPI() []byte { return openapiYAML }
-
 // asJSON is the description as JSON, when it was asked for. It is no sync.OnceValue: that would
 // be made at start, and link the description into programs that never serve it.
 var asJSON struct {

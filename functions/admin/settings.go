@@ -1,9 +1,7 @@
 package main
 
 import (
-	"errors"
-	"fmt"
-
+	"github.com/seed43908478/penstock/functions/internal/lambdaenv"
 	"github.com/seed43908478/penstock/httpapi"
 )
 
@@ -12,22 +10,15 @@ type settings struct{ stateTable, configTable, secret, adminKey string }
 
 // readSettings reads the environment. The error names everything that is wrong with it.
 func readSettings(getenv func(string) string) (settings, error) {
-	var faults []error
-	required := func(name string) string {
-		value := getenv(name)
-		if value == "" {
-			faults = append(faults, fmt.Errorf("%s is not set", name))
-		}
-		return value
-	}
+	v := lambdaenv.NewVariables(getenv)
 	s := settings{
-		stateTable:  required("PENSTOCK_STATE_TABLE"),
-		configTable: required("PENSTOCK_CONFIG_TABLE"),
-		secret:      required("PENSTOCK_SECRET"),
-		adminKey:    required("PENSTOCK_ADMIN_KEY"),
+		stateTable:  v.Required("PENSTOCK_STATE_TABLE"),
+		configTable: v.Required("PENSTOCK_CONFIG_TABLE"),
+		secret:      v.Required("PENSTOCK_SECRET"),
+		adminKey:    v.Required("PENSTOCK_ADMIN_KEY"),
 	}
 	if n := len(s.adminKey); n > 0 && n < httpapi.MinAdminKey {
-		faults = append(faults, fmt.Errorf("PENSTOCK_ADMIN_KEY has %d characters: it must have %d at least", n, httpapi.MinAdminKey))
+		v.Fault("PENSTOCK_ADMIN_KEY has %d characters: it must have %d at least", n, httpapi.MinAdminKey)
 	}
-	return s, errors.Join(faults...)
+	return s, v.Err()
 }

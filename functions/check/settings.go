@@ -1,10 +1,6 @@
 package main
 
-import (
-	"errors"
-	"fmt"
-	"strconv"
-)
+import "github.com/seed43908478/penstock/functions/internal/lambdaenv"
 
 // settings are what template.yaml tells the function.
 type settings struct {
@@ -15,24 +11,12 @@ type settings struct {
 
 // readSettings reads the environment. The error names everything that is wrong with it.
 func readSettings(getenv func(string) string) (settings, error) {
-	var faults []error
-	required := func(name string) string {
-		value := getenv(name)
-		if value == "" {
-			faults = append(faults, fmt.Errorf("%s is not set", name))
-		}
-		return value
-	}
+	v := lambdaenv.NewVariables(getenv)
 	s := settings{
-		stateTable:  required("PENSTOCK_STATE_TABLE"),
-		configTable: required("PENSTOCK_CONFIG_TABLE"),
-		secret:      required("PENSTOCK_SECRET"),
+		stateTable:  v.Required("PENSTOCK_STATE_TABLE"),
+		configTable: v.Required("PENSTOCK_CONFIG_TABLE"),
+		secret:      v.Required("PENSTOCK_SECRET"),
+		instances:   v.Instances(),
 	}
-	if n := getenv("PENSTOCK_MAX_INSTANCES"); n != "" {
-		var err error
-		if s.instances, err = strconv.Atoi(n); err != nil || s.instances < 1 {
-			faults = append(faults, fmt.Errorf("PENSTOCK_MAX_INSTANCES is %q: it must be a number from 1", n))
-		}
-	}
-	return s, errors.Join(faults...)
+	return s, v.Err()
 }

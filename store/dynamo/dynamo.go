@@ -86,12 +86,6 @@ func New(client *dynamodb.Client, table string, opts ...Option) *Store {
 	return s
 }
 
-// Fits returns an error when the write of these parts is more than DynamoDB takes in
-// one expression. What may ever be one write is to be checked when it is configured.
-func Fits(parts []store.Part) error {
-	return express(parts, time.Unix(1, 0)).check()
-}
-
 // Apply makes one conditional write, as [store.Store] says: one UpdateItem, and
 // another only after one that surely was not applied.
 func (s *Store) Apply(ctx context.Context, w store.Write) (store.Result, error) {

@@ -181,26 +181,29 @@ func TestNoTextOfOthersIsPartOfAnExpression(t *testing.T) {
 	}
 }
 
+// fits returns an error when the write of these parts is more than DynamoDB takes in one expression.
+func fits(parts []store.Part) error { return express(parts, time.Unix(1, 0)).check() }
+
 func TestTheLargestCallOfALogFits(t *testing.T) {
 	parts := []store.Part{replacing("exact.swl", 100), busy, busy, busy}
-	if err := Fits(parts); err != nil {
+	if err := fits(parts); err != nil {
 		t.Error(err)
 	}
 	e := express(parts[:1], tomorrow)
 	t.Logf("100 of 1,000: condition of %d bytes and %d operators, update of %d bytes", e.condition.Len(), e.conditions, len(e.update()))
 
 	twenty := slices.Repeat([]store.Part{busy}, 20)
-	if err := Fits(twenty); err != nil {
+	if err := fits(twenty); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestWhatDoesNotFitIsToldBefore(t *testing.T) {
-	if err := Fits([]store.Part{replacing("one.swl", 100), replacing("two.swl", 100)}); err == nil || !strings.Contains(err.Error(), "bytes") {
+	if err := fits([]store.Part{replacing("one.swl", 100), replacing("two.swl", 100)}); err == nil || !strings.Contains(err.Error(), "bytes") {
 		t.Errorf("two calls of 100 in one write: %v", err)
 	}
 	many := store.Part{Limit: "x", Write: limit.Write{Guards: slices.Repeat(busy.Guards[:1], 160)}}
-	if err := Fits([]store.Part{many}); err == nil || !strings.Contains(err.Error(), "operators") {
+	if err := fits([]store.Part{many}); err == nil || !strings.Contains(err.Error(), "operators") {
 		t.Errorf("160 guards: %v", err)
 	}
 }
